@@ -114,4 +114,6 @@ def test_permuting_features_permutes_the_answer(constraint):
         constraint = LoadingConstraint(P, constraint.n_nonzero, constraint.nonnegative)
     rng = np.random.default_rng(1)
     d, order = rng.standard_normal(P), rng.permutation(P)
-    np.testing.assert_array_equal(constraint.best_loading(d)[order], constraint.best_loading(d[order]))
+    np.testing.assert_array_equal(
+        constraint.best_loading(d)[order], constraint.best_loading(d[order])
+    )
