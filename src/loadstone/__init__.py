@@ -14,7 +14,7 @@ _HOMES = {
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from registry import constraint_classes, constraints
 
 from loadstone.constraints import Constraint, L1Budget, LoadingConstraint
+from registry import constraint_classes, constraints
 
 P = 7
 CONSTRAINTS = constraints(P)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from registry import containers
 
 from loadstone.covariance import (
     DEFLATION_NAMES,
@@ -15,6 +14,7 @@ from loadstone.covariance import (
     variances_of,
 )
 from loadstone.covariance.deflated import ORTHOGONALISED
+from registry import containers
 
 SHAPES = {"tall": (40, 12), "wide": (12, 40)}
 CONTAINERS = containers()

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from registry import containers, estimators, sequential_estimators
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from registry import containers, estimators, sequential_estimators
 
 ESTIMATORS = estimators()
 SEQUENTIAL = sequential_estimators()

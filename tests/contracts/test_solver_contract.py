@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from registry import constraints, solvers
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.loadings import Loadings, Stop
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.thresholding import Thresholding
+from registry import constraints, solvers
 
 P = 9
 SOLVERS = solvers()

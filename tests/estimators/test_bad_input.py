@@ -4,10 +4,10 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from registry import sequential_estimators
 from scipy import sparse
 
 from loadstone import EMPCA, SparsePCA
+from registry import sequential_estimators
 
 X = np.random.default_rng(0).standard_normal((20, 6))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
-from loadstone.loadings import Loadings, Stop, distinct_supports, support_of
+from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.metrics import total_variance
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
@@ -100,7 +100,7 @@ def one_by_one(
     remaining = S
     for index, constraint in enumerate(constraints):
         if plan.disjoint and found:
-            used = support_of(np.column_stack(found).any(axis=1))
+            used = np.flatnonzero(np.column_stack(found).any(axis=1))
             if used.size + constraint.forbidden.size >= S.n_features:
                 return _finished(S, found, searches, "every feature is used by a component already")
             constraint = constraint.without(used)
