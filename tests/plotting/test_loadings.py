@@ -8,17 +8,6 @@ from loadstone import SparsePCA
 from loadstone.plotting import plot_loadings, plot_loadings_heatmap
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def model():
     X = load_wine(as_frame=True).data

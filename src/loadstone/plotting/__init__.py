@@ -1,21 +1,21 @@
 """Pictures of fitted estimators and paths; every function returns the Axes it drew on."""
 
-from __future__ import annotations
+from loadstone.plotting.convergence import plot_convergence
+from loadstone.plotting.images import plot_images
+from loadstone.plotting.loadings import plot_loadings, plot_loadings_heatmap
+from loadstone.plotting.overlap import plot_support_overlap, support_overlap
+from loadstone.plotting.scores import plot_biplot, plot_scores
+from loadstone.plotting.variance import plot_scree, plot_variance_path
 
-from importlib import import_module
-from typing import Any
-
-#: Public names and where they live; matplotlib is imported when one is used.
-_HOMES = {
-    "plot_loadings": "loadstone.plotting.loadings",
-    "plot_loadings_heatmap": "loadstone.plotting.loadings",
-}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    msg = f"module 'loadstone.plotting' has no attribute {name!r}"
-    raise AttributeError(msg)
+__all__ = [
+    "plot_biplot",
+    "plot_convergence",
+    "plot_images",
+    "plot_loadings",
+    "plot_loadings_heatmap",
+    "plot_scores",
+    "plot_scree",
+    "plot_support_overlap",
+    "plot_variance_path",
+    "support_overlap",
+]
