@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from loadstone.certificates.evaluator import Dual
+from loadstone.certificates.evaluator import Dual, best_squares, counted_squares
 from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem, sum_of_best
 
 LEVELS = (3e-2, 1e-2, 3e-3, 1e-3)
@@ -203,12 +203,10 @@ def pack(rows: Array, scales: Array, factor: Array) -> Array:
 
 def point_of(dual: Dual, problem: SupportProblem, scale: float, rank: int) -> Array:
     """The flat vector of a dual; its diagonal of P is chosen as well as it can be."""
-    from loadstone.certificates.evaluator import _best_squares, _counted_squares
-
     pairing = dual.pairing / scale
-    squares = _counted_squares(pairing, nonnegative=problem.nonnegative)
+    squares = counted_squares(pairing, nonnegative=problem.nonnegative)
     np.fill_diagonal(squares, 0.0)
-    reach, _ = _best_squares(squares, problem.forced, problem.free_room())
+    reach, _ = best_squares(squares, problem.forced, problem.free_room())
     shift = dual.shift / scale
     own = np.sqrt(np.square(shift) + reach) - shift
     scales = np.sqrt(np.maximum(shift + own, 1e-8))

@@ -88,13 +88,14 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
         raise ValueError(msg)
     if inside.sum() < dual.features.size:
         dual = dual.restrict(problem.features[inside])
-    matrix = np.asarray(S.block(dual.features, dual.features), dtype=np.float64)
+    block = np.asarray(S.block(dual.features, dual.features), dtype=np.float64)
+    matrix = (block + block.T) / 2.0
     top = _top_eigenvalue(matrix, dual)
     room = problem.free_room()[inside]
-    squares = _counted_squares(dual.pairing, nonnegative=problem.nonnegative)
+    squares = counted_squares(dual.pairing, nonnegative=problem.nonnegative)
     np.fill_diagonal(squares, 0.0)
     forced = problem.forced[inside]
-    reach, ceiling = _best_squares(squares, forced, room)
+    reach, ceiling = best_squares(squares, forced, room)
     terms = np.empty(problem.features.size)
     terms[inside] = _bracket(reach, dual.shift) + np.square(dual.factor).sum(axis=1)
     if not inside.all():
@@ -132,12 +133,12 @@ def _top_eigenvalue(matrix: Array, dual: Dual) -> float:
     return float(largest + 8.0 * size * np.finfo(np.float64).eps * sizes)
 
 
-def _counted_squares(rows: Array, *, nonnegative: bool) -> Array:
+def counted_squares(rows: Array, *, nonnegative: bool) -> Array:
     """What an entry of P may contribute to phi: its square, or that of its positive part."""
     return np.square(np.maximum(rows, 0.0) if nonnegative else rows)
 
 
-def _best_squares(squares: Array, forced: Array, room: Indices) -> tuple[Array, Array]:
+def best_squares(squares: Array, forced: Array, room: Indices) -> tuple[Array, Array]:
     """phi_i^2 per row, and the largest entry that could join the row without raising it."""
     reach = squares[:, forced].sum(axis=1)
     ceiling = np.full(squares.shape[0], np.inf)
@@ -163,6 +164,15 @@ def _bracket(reach: Array, shift: Array) -> Array:
     return np.where(shift > 0, reach / (2.0 * denominator), (root - shift) / 2.0)
 
 
+def rows_of_covariance(S: Covariance, features: Indices, at: Indices) -> Array:
+    """Rows ``features[at]`` of the covariance on ``features``, without densifying data."""
+    if 4 * features.size < S.n_features:
+        return np.asarray(S.block(features[at], features), dtype=np.float64)
+    units = np.zeros((S.n_features, at.size), dtype=S.dtype)
+    units[features[at], np.arange(at.size)] = 1.0
+    return np.ascontiguousarray((S @ units)[features].T, dtype=np.float64)
+
+
 def _outside_terms(
     S: Covariance,
     problem: SupportProblem,
@@ -183,7 +193,7 @@ def _outside_terms(
     terms = np.empty(outside.size)
     for start in range(0, outside.size, ROW_BLOCK):
         rows = outside[start : start + ROW_BLOCK]
-        part = np.asarray(S.block(problem.features[rows], problem.features), dtype=np.float64)
+        part = rows_of_covariance(S, problem.features, rows)
         variances = part[np.arange(rows.size), rows].copy()
         doubled = 2.0 * part[:, inside]
         lowest = -np.inf if problem.nonnegative else -limit
@@ -194,8 +204,8 @@ def _outside_terms(
             given[problem.forced[rows]] = 0.0
         part[:, inside] = doubled - given
         part[np.arange(rows.size), rows] = 0.0
-        squares = _counted_squares(part, nonnegative=problem.nonnegative)
-        reach, _ = _best_squares(squares, problem.forced, room[rows])
+        squares = counted_squares(part, nonnegative=problem.nonnegative)
+        reach, _ = best_squares(squares, problem.forced, room[rows])
         terms[start : start + ROW_BLOCK] = _bracket(reach, top - variances)
     return terms
 
