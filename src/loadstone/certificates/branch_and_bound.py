@@ -19,7 +19,14 @@ from loadstone.certificates.dual_bound import LEVELS, propose_dual
 from loadstone.certificates.evaluator import Dual
 from loadstone.certificates.local_search import improve
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.proof import ProofNode, Standing, apply_dual, cases, settle
+from loadstone.certificates.proof import (
+    ProofNode,
+    Standing,
+    apply_dual,
+    cases,
+    decided_optimum,
+    settle,
+)
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -42,9 +49,21 @@ class Incumbent:
         """Take a better vector, given on ``features``."""
         if value > self.value:
             # A hair below the computed value, so that it is a true lower bound.
-            self.value = value * (1.0 - 1e-14) if value > 0 else value
+            self.value = value - 1e-14 * abs(value)
             self.loading = np.zeros_like(self.loading)
             self.loading[features] = loading
+
+
+def settle_and_solve(S: Covariance, problem: SupportProblem, incumbent: Incumbent) -> Standing:
+    """What is proven without a dual; a single support is solved on the way."""
+    if problem.is_decided:
+        _, loading = decided_optimum(S, problem, incumbent.value)
+        if loading is not None:
+            support = np.flatnonzero(loading)
+            block = np.asarray(S.block(support, support), dtype=np.float64)
+            value = float(loading[support] @ block @ loading[support])
+            incumbent.offer(support, value, loading[support])
+    return settle(S, problem, incumbent.value)
 
 
 @dataclass
@@ -118,7 +137,8 @@ def tighten(
             start=None if dual is None else dual.restrict(problem.features),
             levels=chosen,
             n_steps=n_steps,
-            target=incumbent.value,
+            # Half the tolerance leaves room for the evaluator's margin.
+            target=incumbent.value + 0.5 * limits.gap_tol * abs(incumbent.value),
             deadline=limits.deadline,
         )
         dual, fractional = proposal.dual, proposal.fractional
@@ -129,6 +149,10 @@ def tighten(
         levels = None
         left = standing.problem
         if left is None:
+            break
+        if left.is_decided:
+            solved = settle_and_solve(S, left, incumbent)
+            standing = Standing(min(standing.bound, solved.bound), standing.name, solved.problem)
             break
         fractional = fractional[np.isin(problem.features, left.features)]
         if not _shrunk(problem, left) and standing.bound > 0.9 * before.bound:
@@ -228,7 +252,7 @@ def _bound_child(
     limits: Limits,
 ) -> Bounded:
     """Instant bounds first, the parent's dual next, a few warm-started steps last."""
-    standing = settle(S, case, incumbent.value)
+    standing = settle_and_solve(S, case, incumbent)
     fractional = np.full(case.features.size, 0.5)
     standing = _capped(standing, parent.standing.bound)
     if standing.problem is None or case.is_decided or parent.dual is None:

@@ -11,72 +11,104 @@ import heapq
 from itertools import count
 
 import numpy as np
+from scipy.optimize import nnls
 
 from loadstone.certificates.problem import Array, Mask
 
 MAX_FACES = 20_000
 
 
-def support_bound(
+def support_optimum(
     matrix: Array, *, nonnegative: bool, value: float = -np.inf, max_faces: int = MAX_FACES
-) -> float:
-    """Upper bound of x'Ax over unit x (non-negative where asked), or ``value`` if larger.
+) -> tuple[float, Array | None]:
+    """Upper bound of x'Ax over unit x (non-negative where asked), and the x that reaches it.
 
-    Exact up to rounding unless ``max_faces`` is reached; valid in any case.
+    Only what exceeds ``value`` is looked for: without such an x the bound is ``value``
+    and the vector ``None``. Exact up to rounding unless ``max_faces`` is reached;
+    the bound is valid in any case.
     """
-    margin = 8.0 * matrix.shape[0] * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))
+    size = matrix.shape[0]
+    margin = 8.0 * size * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))
     if not nonnegative:
-        return max(value, float(np.linalg.eigvalsh(matrix)[-1]) + margin)
+        values, vectors = np.linalg.eigh(matrix)
+        bound = float(values[-1]) + margin
+        return (bound, vectors[:, -1]) if bound > value else (value, None)
     order = count()
-    best = value
-    heap = [(-np.inf, next(order), np.ones(matrix.shape[0], bool), np.zeros(matrix.shape[0], bool))]
+    best, winner = value, None
+    heap = [(-np.inf, next(order), np.ones(size, dtype=bool), np.zeros(size, dtype=bool))]
     for _ in range(max_faces):
         if not heap:
-            return best
+            break
         _, _, allowed, positive = heapq.heappop(heap)
-        limit, wrong = _face_limit(matrix, allowed, positive)
+        limit, loading, branch = _inspect_face(matrix, allowed, positive)
         limit += margin
         if limit <= best:
             continue
-        if wrong is None:
-            best = limit
-            continue
-        if wrong < 0:
-            continue
-        for in_face in (True, False):
-            child, certain = allowed.copy(), positive.copy()
-            if in_face:
-                certain[wrong] = True
-            else:
-                child[wrong] = False
-            if child.any():
-                heapq.heappush(heap, (-limit, next(order), child, certain))
-    return max([best, *(-entry[0] for entry in heap)])
+        if loading is not None:
+            best, winner = limit, loading
+        for case in _face_cases(allowed, positive, branch):
+            heapq.heappush(heap, (-limit, next(order), *case))
+    return max([best, *(-entry[0] for entry in heap)]), winner
 
 
-def _face_limit(matrix: Array, allowed: Mask, positive: Mask) -> tuple[float, int | None]:
-    """A limit for a face, and the feature to branch on.
+def _face_cases(allowed: Mask, positive: Mask, branch: int | None) -> list[tuple[Mask, Mask]]:
+    """The face with feature ``branch`` positive, and the face without it."""
+    if branch is None:
+        return []
+    certain, smaller = positive.copy(), allowed.copy()
+    certain[branch] = True
+    smaller[branch] = False
+    return [(allowed, certain), (smaller, positive)] if smaller.any() else [(allowed, certain)]
 
-    ``None`` instead of a feature says that the limit is reached, or may be; -1 that
-    this face holds nothing its own faces do not hold.
+
+def _inspect_face(
+    matrix: Array, allowed: Mask, positive: Mask
+) -> tuple[float, Array | None, int | None]:
+    """A limit for a face; the vector that reaches it; the feature to branch on.
+
+    Where all features are known to be positive, only an eigenvector with positive
+    entries can be stationary; what has none holds nothing its own faces do not hold.
     """
     face = np.flatnonzero(allowed)
     block = matrix[np.ix_(face, face)]
     values, vectors = np.linalg.eigh(block)
-    signs = np.sign(vectors.sum(axis=0))
-    oriented = vectors * np.where(signs == 0, 1.0, signs)
-    # Rounding may turn a zero entry negative: such vectors count as non-negative.
-    fits = oriented.min(axis=0) >= -1e-9
-    if fits[-1]:
-        return float(values[-1]), None
-    if positive[face].all():
-        spread = 1e-9 * max(abs(values[0]), abs(values[-1]))
-        close = np.zeros(face.size, dtype=bool)
-        close[1:] = np.diff(values) <= spread
-        close[:-1] |= close[1:]
-        stationary = values[fits | close]
-        return (float(stationary[-1]), None) if stationary.size else (float(values[-1]), -1)
+    decided = bool(positive[face].all())
+    spread = 1e-9 * max(abs(values[0]), abs(values[-1]))
+    last = face.size - 1
+    while last >= 0:
+        first = last
+        while first > 0 and values[first] - values[first - 1] <= spread:
+            first -= 1
+        found = _nonnegative_in_span(vectors[:, first : last + 1])
+        if found is not None:
+            loading = np.zeros(matrix.shape[0])
+            loading[face] = found
+            return float(values[last]), loading, None
+        if not decided:
+            break
+        last = first - 1
+    if decided:
+        return -np.inf, None, None
     clipped = float(np.linalg.eigvalsh(np.maximum(block, 0.0))[-1])
+    top = vectors[:, -1] * np.sign(vectors[:, -1].sum() or 1.0)
     undecided = np.flatnonzero(~positive[face])
-    wrong = undecided[np.argmin(oriented[undecided, -1])]
-    return min(float(values[-1]), clipped), int(face[wrong])
+    branch = int(face[undecided[np.argmin(top[undecided])]])
+    return min(float(values[-1]), clipped), None, branch
+
+
+def _nonnegative_in_span(basis: Array) -> Array | None:
+    """A non-negative unit vector in the span of orthonormal columns, up to rounding."""
+    if basis.shape[1] == 1:
+        single = basis[:, 0] * np.sign(basis[:, 0].sum() or 1.0)
+        # Rounding may turn a zero entry negative: such a vector counts.
+        if single.min() < -1e-9:
+            return None
+        found = np.maximum(single, 0.0)
+        return np.asarray(found / np.linalg.norm(found))
+    size = basis.shape[0]
+    away = np.eye(size) - basis @ basis.T
+    system = np.vstack([away, np.ones((1, size))])
+    found, residual = nnls(system, np.append(np.zeros(size), 1.0))
+    if residual > 1e-7:
+        return None
+    return np.asarray(found / np.linalg.norm(found))

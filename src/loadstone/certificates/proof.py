@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loadstone.certificates.evaluator import Dual, evaluate
-from loadstone.certificates.leaves import support_bound
-from loadstone.certificates.problem import SupportProblem
+from loadstone.certificates.leaves import support_optimum
+from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.screening import screen
 from loadstone.certificates.upper_bounds import instant_bound
 
@@ -61,14 +61,26 @@ class Standing:
     problem: SupportProblem | None
 
 
+def decided_optimum(
+    S: Covariance, problem: SupportProblem, value: float
+) -> tuple[float, Array | None]:
+    """Bound and loadings (on all features) of a problem with a single largest support."""
+    support = problem.features[problem.forced] if problem.n_free == 0 else problem.features
+    block = np.asarray(S.block(support, support), dtype=np.float64)
+    bound, found = support_optimum(
+        (block + block.T) / 2.0, nonnegative=problem.nonnegative, value=value
+    )
+    if found is None:
+        return bound, None
+    loading = np.zeros(S.n_features)
+    loading[support] = found
+    return bound, loading
+
+
 def settle(S: Covariance, problem: SupportProblem, value: float) -> Standing:
     """What is proven without any dual: instant bounds, or the exact answer of a single support."""
     if problem.is_decided:
-        support = problem.features[problem.forced] if problem.n_free == 0 else problem.features
-        block = np.asarray(S.block(support, support), dtype=np.float64)
-        bound = support_bound(
-            (block + block.T) / 2.0, nonnegative=problem.nonnegative, value=value
-        )
+        bound, _ = decided_optimum(S, problem, value)
         left = None if bound <= value else problem
         return Standing(bound, "single support", left)
     instant = instant_bound(S, problem)
