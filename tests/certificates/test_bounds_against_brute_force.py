@@ -55,6 +55,7 @@ def test_random_duals_hold_also_when_they_know_only_some_features(seed):
             pairing,
             scale * rng.standard_normal(m),
             np.sqrt(scale) * rng.standard_normal((m, 2)) * rng.integers(2),
+            scale * rng.random(m) * rng.integers(2),
         )
         found = evaluate(ExplicitCovariance(matrix), problem, dual)
         assert found.bound >= optimum - rounding(matrix), (kind, problem)

@@ -26,7 +26,8 @@ from loadstone.certificates.problem import Array, Indices, SupportProblem, sum_o
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
-ROW_BLOCK = 512
+#: Rows of a wide covariance handled at once: a block should stay in the processor's cache.
+ROW_BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +44,23 @@ class Dual:
         tau.
     factor : ndarray of shape (m, r)
         L.
+    limits : ndarray of shape (m,), optional
+        How large p_ij may be for features j the dual does not know; only used for those.
     """
 
     features: Indices
     pairing: Array
     shift: Array
     factor: Array
+    limits: Array | None = None
 
     def restrict(self, features: Indices) -> Dual:
         """The dual on fewer features; its bound can only fall."""
         at = np.searchsorted(self.features, features)
-        return Dual(features, self.pairing[np.ix_(at, at)], self.shift[at], self.factor[at])
+        limits = None if self.limits is None else self.limits[at]
+        return Dual(
+            features, self.pairing[np.ix_(at, at)], self.shift[at], self.factor[at], limits
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +102,14 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
     squares = counted_squares(dual.pairing, nonnegative=problem.nonnegative)
     np.fill_diagonal(squares, 0.0)
     forced = problem.forced[inside]
-    reach, ceiling = best_squares(squares, forced, room)
     terms = np.empty(problem.features.size)
-    terms[inside] = _bracket(reach, dual.shift) + np.square(dual.factor).sum(axis=1)
-    if not inside.all():
-        terms[~inside] = _outside_terms(S, problem, inside, dual.pairing, ceiling, top)
+    if inside.all():
+        reach, _ = best_squares(squares, forced, room)
+    else:
+        limits = np.zeros(room.size) if dual.limits is None else dual.limits
+        reach, ceiling = limited_squares(squares, forced, room, np.square(limits))
+        terms[~inside] = _outside_terms(S, problem, inside, ceiling, top)
+    terms[inside] = bracket(reach, dual.shift) + np.square(dual.factor).sum(axis=1)
     terms *= 1.0 + 4.0 * problem.features.size * np.finfo(np.float64).eps
     bound = top + sum_of_best(terms, problem) + _rounding(S, problem)
     return Evaluation(bound, top, terms)
@@ -115,7 +125,11 @@ def _refuse_invalid(dual: Dual) -> None:
     if (np.diff(dual.features) <= 0).any():
         msg = "invalid dual: its features must be ascending and distinct"
         raise ValueError(msg)
-    if not all(np.isfinite(part).all() for part in (dual.pairing, dual.shift, dual.factor)):
+    limits = np.zeros(size) if dual.limits is None else dual.limits
+    if limits.shape != (size,) or (limits < 0).any():
+        msg = f"invalid dual: it needs {size} limits, none of them negative"
+        raise ValueError(msg)
+    if not all(np.isfinite(part).all() for part in (dual.pairing, dual.shift, dual.factor, limits)):
         msg = "invalid dual: it contains values that are not finite"
         raise ValueError(msg)
 
@@ -139,25 +153,51 @@ def counted_squares(rows: Array, *, nonnegative: bool) -> Array:
 
 
 def best_squares(squares: Array, forced: Array, room: Indices) -> tuple[Array, Array]:
-    """phi_i^2 per row, and the largest entry that could join the row without raising it."""
-    reach = squares[:, forced].sum(axis=1)
+    """phi_i^2 per row, and the largest entry that could join the row without raising it.
+
+    The rows may be reordered in place.
+    """
+    if forced.any():
+        reach, free = squares[:, forced].sum(axis=1), squares[:, ~forced]
+    else:
+        reach, free = np.zeros(squares.shape[0]), squares
     ceiling = np.full(squares.shape[0], np.inf)
-    free = squares[:, ~forced]
-    for count in np.unique(room):
+    width = free.shape[1]
+    for count in np.unique(room[room > 0]):
         rows = room == count
-        if count <= 0:
-            continue
-        if count >= free.shape[1]:
-            reach[rows] += free[rows].sum(axis=1)
+        part = free if rows.all() else free[rows]
+        if count >= width:
+            reach[rows] += part.sum(axis=1)
             ceiling[rows] = 0.0
             continue
-        best = np.partition(free[rows], free.shape[1] - count, axis=1)[:, -count:]
+        part.partition(width - count, axis=1)
+        best = part[:, width - count :]
         reach[rows] += best.sum(axis=1)
-        ceiling[rows] = best.min(axis=1)
+        ceiling[rows] = best[:, 0]
     return reach, ceiling
 
 
-def _bracket(reach: Array, shift: Array) -> Array:
+def limited_squares(
+    squares: Array, forced: Array, room: Indices, limits: Array
+) -> tuple[Array, Array]:
+    """phi_i^2 if any number of entries up to ``limits`` (squared) joined each row.
+
+    A limit below the row's smallest counted entry costs nothing, so it is raised to it.
+    """
+    reach, ceiling = best_squares(squares.copy(), forced, room)
+    raised = np.flatnonzero((limits > ceiling) & (room > 0))
+    free = squares[np.ix_(raised, np.flatnonzero(~forced))]
+    np.maximum(free, limits[raised, None], out=free)
+    certain = squares[np.ix_(raised, np.flatnonzero(forced))].sum(axis=1)
+    everything = np.zeros(free.shape[1], dtype=bool)
+    best, _ = best_squares(free, everything, np.minimum(room[raised], free.shape[1]))
+    missing = np.maximum(room[raised] - free.shape[1], 0)
+    reach[raised] = certain + best + missing * limits[raised]
+    ceiling[raised] = limits[raised]
+    return reach, ceiling
+
+
+def bracket(reach: Array, shift: Array) -> Array:
     """(sqrt(phi^2 + tau^2) - tau)/2 without cancellation."""
     root = np.hypot(np.sqrt(reach), shift)
     denominator = np.where(shift > 0, root + shift, 1.0)
@@ -177,14 +217,12 @@ def _outside_terms(
     S: Covariance,
     problem: SupportProblem,
     inside: Array,
-    pairing: Array,
     ceiling: Array,
     top: float,
 ) -> Array:
     """w_i of the features beyond the dual, a block of rows at a time.
 
-    For j in the dual, p_ji may grow up to the row's ceiling for free; p_ij is the
-    rest of 2A_ij. Among themselves the outside features take P = A, and
+    For j in the dual, p_ji takes what the row's ceiling allows; p_ij is the rest of 2A_ij. Among themselves the outside features take P = A, and
     tau_i = top - A_ii makes their block of M equal to ``top`` times the identity.
     """
     outside = np.flatnonzero(~inside)
@@ -206,7 +244,7 @@ def _outside_terms(
         part[np.arange(rows.size), rows] = 0.0
         squares = counted_squares(part, nonnegative=problem.nonnegative)
         reach, _ = best_squares(squares, problem.forced, room[rows])
-        terms[start : start + ROW_BLOCK] = _bracket(reach, top - variances)
+        terms[start : start + ROW_BLOCK] = bracket(reach, top - variances)
     return terms
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.evaluator import Dual, evaluate
+from loadstone.certificates.evaluator import Dual, Evaluation, evaluate
 from loadstone.certificates.leaves import support_optimum
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.screening import screen
@@ -94,7 +94,14 @@ def apply_dual(S: Covariance, standing: Standing, dual: Dual, value: float) -> S
         return standing
     if not np.isin(dual.features, standing.problem.features).any():
         return standing
-    evaluation = evaluate(S, standing.problem, dual)
+    return apply_evaluation(S, standing, evaluate(S, standing.problem, dual), value)
+
+
+def apply_evaluation(
+    S: Covariance, standing: Standing, evaluation: Evaluation, value: float
+) -> Standing:
+    """What is proven after an evaluated dual."""
+    assert standing.problem is not None
     bound, name = standing.bound, standing.name
     if evaluation.bound < bound:
         bound, name = max(evaluation.bound, value), "dual bound"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from loadstone.certificates.evaluator import best_squares, rows_of_covariance
+from loadstone.certificates.evaluator import ROW_BLOCK, best_squares, rows_of_covariance
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 #: From this many features on, only bounds that need one pass over the rows are tried.
 SPECTRAL_LIMIT = 1500
-ROW_BLOCK = 512
 
 
 class NamedBound(NamedTuple):
@@ -95,7 +94,8 @@ def _trace(variances: Array, smallest: float, problem: SupportProblem) -> float:
 def _reach(part: Array, at: Array, problem: SupportProblem, *, power: int) -> Array:
     """Largest sum of |A_ij|^power over supports containing i; signs as the loadings allow."""
     counted = np.maximum(part, 0.0) if problem.nonnegative else np.abs(part)
-    counted = counted**power
+    if power == 2:
+        counted *= counted
     index = np.arange(at.size)
     own = counted[index, at].copy()
     # The own entry of a feature always counts, and must not use up one of the free places.
