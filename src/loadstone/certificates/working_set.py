@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.branch_and_bound import Bounded, Incumbent, Limits, symmetric_block
 from loadstone.certificates.dual_bound import LEVELS, OutsideFeatures, propose_dual
 from loadstone.certificates.evaluator import (
     Dual,
@@ -26,6 +25,7 @@ from loadstone.certificates.evaluator import (
 )
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.certificates.proof import ProofNode, Standing, apply_evaluation
+from loadstone.certificates.tighten import Bounded, Incumbent, Limits, symmetric_block
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -44,6 +44,7 @@ def tighten_large(
     incumbent: Incumbent,
     limits: Limits,
     *,
+    start: Dual | None = None,
     n_steps: int = 40,
     max_rounds: int = 12,
 ) -> Bounded:
@@ -51,7 +52,7 @@ def tighten_large(
     problem = standing.problem
     assert problem is not None
     fractional = np.full(problem.features.size, 0.5)
-    dual = _row_norm_dual(S, problem, incumbent.loading, standing.bound)
+    dual = start or _row_norm_dual(S, problem, incumbent.loading, standing.bound)
     for round_number in range(max_rounds):
         dual = with_limits(dual, problem)
         evaluation = evaluate(S, problem, dual)
@@ -70,23 +71,27 @@ def tighten_large(
         if round_number > 0:
             dual = _grow(S, problem, dual, evaluation)
         inner = restricted(problem, dual.features)
-        dual = propose_dual(
+        proposal = propose_dual(
             symmetric_block(S, inner),
             inner,
             start=dual,
             outside=_outside_features(S, problem, dual.features, evaluation),
-            levels=LEVELS[:3] if round_number == 0 else LEVELS[1:],
+            levels=LEVELS[:3] if round_number == 0 and start is None else LEVELS[1:],
             n_steps=n_steps,
             target=incumbent.value,
             deadline=limits.deadline,
-        ).dual
+        )
+        dual = proposal.dual
+        fractional = np.zeros(problem.features.size)
+        fractional[np.searchsorted(problem.features, dual.features)] = proposal.fractional
     if standing.problem is None:
         return Bounded(standing, dual, fractional)
-    size = standing.problem.features.size
-    if size <= LARGEST_SIZE:
+    if fractional.size != standing.problem.features.size:
+        fractional = np.full(standing.problem.features.size, 0.5)
+    if standing.problem.features.size <= LARGEST_SIZE:
         known = dual.restrict(np.intersect1d(dual.features, standing.problem.features))
         dual = extended(S, standing.problem, known, standing.problem.features)
-    return Bounded(standing, dual, np.full(size, 0.5))
+    return Bounded(standing, dual, fractional)
 
 
 def restricted(problem: SupportProblem, features: Indices) -> SupportProblem:
