@@ -47,7 +47,7 @@ def prove(
     time_limit: float | None = None,
     gap_tol: float = OPTIMAL_GAP,
     max_nodes: int = 100_000,
-    relative_to: str = "the covariance of the data",
+    relative_to: str = "in the covariance of the data",
     progress: Progress | None = None,
 ) -> Certificate:
     """Certify ``loading`` under ``constraint``.
@@ -80,7 +80,9 @@ def prove(
     _check(constraint, loading, effort, time_limit)
     begun = time.monotonic()
     limits = Limits(gap_tol, begun + (np.inf if time_limit is None else time_limit), max_nodes)
+    # Single precision leaves the norm off by 1e-7, too much for a proof.
     loading = np.asarray(loading, dtype=np.float64)
+    loading = loading / np.linalg.norm(loading)
     incumbent = Incumbent(lower_value(S, loading), loading)
     tree = ProofNode()
     problem = problem_of(constraint)
