@@ -22,6 +22,7 @@ from loadstone.certificates.tighten import (
     Incumbent,
     Limits,
     settle_and_solve,
+    symmetric_block,
     tighten,
 )
 from loadstone.certificates.working_set import LARGEST_SIZE, tighten_large
@@ -61,11 +62,11 @@ def branch_and_bound(
         worst = -heap[0].priority
         if limits.closes(worst, incumbent.value) or limits.out_of_time:
             break
-        if n_nodes >= limits.max_nodes:
+        if n_nodes >= limits.max_nodes or limits.proof_bytes > limits.max_proof_bytes:
             break
         node = heapq.heappop(heap)
         assert node.standing.problem is not None
-        feature = _most_undecided(node.standing.problem, node.fractional)
+        feature = _most_undecided(S, node.standing.problem, node.fractional)
         children = node.proof.branch(feature)
         for case, child in zip(cases(node.standing.problem, feature), children, strict=True):
             if case is None:
@@ -73,7 +74,7 @@ def branch_and_bound(
             n_nodes += 1
             bounded = _bound_child(S, case, child, node, incumbent, limits)
             left = bounded.standing
-            if left.problem is None or left.problem.is_decided:
+            if left.problem is None or left.problem.is_leaf:
                 closed = max(closed, left.bound)
             elif limits.closes(left.bound, incumbent.value):
                 closed = max(closed, left.bound)
@@ -109,7 +110,11 @@ def _bound_child(
     standing = settle_and_solve(S, case, incumbent)
     fractional = np.full(case.features.size, 0.5)
     standing = _capped(standing, parent.standing.bound)
-    if standing.problem is None or case.is_decided or parent.dual is None:
+    if standing.problem is None or case.is_leaf or parent.dual is None:
+        return Bounded(standing, parent.dual, fractional)
+    before = parent.standing.problem
+    if case.is_decided and before is not None and case.features.size == before.features.size:
+        # Knowing a sign changes no bound, only what the leaves below have to enumerate.
         return Bounded(standing, parent.dual, fractional)
     inherited = parent.dual.restrict(np.intersect1d(parent.dual.features, case.features))
     if case.features.size > LARGEST_SIZE:
@@ -120,9 +125,8 @@ def _bound_child(
     if tried.problem is None or limits.closes(tried.bound, incumbent.value):
         proof.duals.append(inherited)
         return Bounded(tried, inherited, fractional)
-    if tried.problem.features.size < case.features.size:
-        proof.duals.append(inherited)
-    return tighten(
+    proof.duals.append(inherited)
+    bounded = tighten(
         S,
         tried,
         proof,
@@ -133,6 +137,17 @@ def _bound_child(
         n_steps=25,
         max_rounds=3,
     )
+    if bounded.standing.bound < tried.bound and not screened(case, tried.problem):
+        # The duals found since prove more, and nothing rests on the inherited one.
+        proof.duals.remove(inherited)
+    limits.proof_bytes += sum(dual.pairing.nbytes for dual in proof.duals)
+    return bounded
+
+
+def screened(before: SupportProblem, after: SupportProblem) -> bool:
+    """Whether any feature was decided between two standings."""
+    fewer = after.features.size < before.features.size
+    return fewer or int(after.nonzero.sum()) > int(before.nonzero.sum())
 
 
 def _capped(standing: Standing, bound: float) -> Standing:
@@ -142,8 +157,17 @@ def _capped(standing: Standing, bound: float) -> Standing:
     return Standing(bound, "branch and bound", standing.problem)
 
 
-def _most_undecided(problem: SupportProblem, fractional: Array) -> int:
-    """The free feature whose share of the support is closest to one half."""
+def _most_undecided(S: Covariance, problem: SupportProblem, fractional: Array) -> int:
+    """The free feature whose share of the support is closest to one half.
+
+    Where all features fit into the support, only signs are undecided: the feature
+    that the leading eigenvector would make most negative.
+    """
+    if problem.is_decided:
+        kept = problem.keep(problem.forced) if problem.n_free == 0 else problem
+        vector = np.linalg.eigh(symmetric_block(S, kept))[1][:, -1]
+        wish = np.where(kept.nonzero, np.inf, vector * np.sign(vector.sum() or 1.0))
+        return int(kept.features[np.argmin(wish)])
     distance = np.abs(fractional - 0.5)
     distance[problem.forced] = np.inf
     return int(problem.features[np.argmin(distance)])

@@ -15,17 +15,19 @@ from scipy.optimize import nnls
 
 from loadstone.certificates.problem import Array, Mask
 
-MAX_FACES = 20_000
-
 
 def support_optimum(
-    matrix: Array, *, nonnegative: bool, value: float = -np.inf, max_faces: int = MAX_FACES
+    matrix: Array,
+    *,
+    nonnegative: bool,
+    value: float = -np.inf,
+    positive: Mask | None = None,
 ) -> tuple[float, Array | None]:
     """Upper bound of x'Ax over unit x (non-negative where asked), and the x that reaches it.
 
-    Only what exceeds ``value`` is looked for: without such an x the bound is ``value``
-    and the vector ``None``. Exact up to rounding unless ``max_faces`` is reached;
-    the bound is valid in any case.
+    Entries in ``positive`` are known to be positive. Only what exceeds ``value`` is looked for: without such an x the bound is ``value``
+    and the vector ``None``. Exact up to rounding; the work doubles with each entry whose
+    sign is not known.
     """
     size = matrix.shape[0]
     margin = 8.0 * size * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))
@@ -35,20 +37,19 @@ def support_optimum(
         return (bound, vectors[:, -1]) if bound > value else (value, None)
     order = count()
     best, winner = value, None
-    heap = [(-np.inf, next(order), np.ones(size, dtype=bool), np.zeros(size, dtype=bool))]
-    for _ in range(max_faces):
-        if not heap:
-            break
-        _, _, allowed, positive = heapq.heappop(heap)
-        limit, loading, branch = _inspect_face(matrix, allowed, positive)
+    certain = np.zeros(size, dtype=bool) if positive is None else positive
+    heap = [(-np.inf, next(order), np.ones(size, dtype=bool), certain)]
+    while heap:
+        _, _, allowed, certain = heapq.heappop(heap)
+        limit, loading, branch = _inspect_face(matrix, allowed, certain)
         limit += margin
         if limit <= best:
             continue
         if loading is not None:
             best, winner = limit, loading
-        for case in _face_cases(allowed, positive, branch):
+        for case in _face_cases(allowed, certain, branch):
             heapq.heappush(heap, (-limit, next(order), *case))
-    return max([best, *(-entry[0] for entry in heap)]), winner
+    return best, winner
 
 
 def _face_cases(allowed: Mask, positive: Mask, branch: int | None) -> list[tuple[Mask, Mask]]:

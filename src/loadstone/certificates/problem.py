@@ -17,6 +17,9 @@ Array = NDArray[Any]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+#: Work, in operations of an eigensolve, that enumerating the faces of one support may take.
+FACE_WORK = 3e6
+
 
 @dataclass(frozen=True, eq=False)
 class SupportProblem:
@@ -32,12 +35,16 @@ class SupportProblem:
         Largest allowed support, forced features included.
     nonnegative : bool
         Whether loadings may not be negative.
+    positive : ndarray of bool, optional
+        Aligned with ``features``: forced by a proof rather than by the user, so their
+        loadings are not zero (a case without them is treated elsewhere).
     """
 
     features: Indices
     forced: Mask
     n_nonzero: int
     nonnegative: bool = False
+    positive: Mask | None = None
 
     @classmethod
     def of(
@@ -80,17 +87,38 @@ class SupportProblem:
         """Whether only one largest support is left."""
         return self.features.size <= self.n_nonzero or self.n_free == 0
 
+    @property
+    def is_leaf(self) -> bool:
+        """Whether a single support is left that can be solved by enumerating faces."""
+        if not self.is_decided or not self.nonnegative:
+            return self.is_decided
+        support = self.forced if self.n_free == 0 else np.ones_like(self.forced)
+        undecided = int((support & ~self.nonzero).sum())
+        return undecided == 0 or 2.0 ** (undecided + 1) * float(support.sum()) ** 3 <= FACE_WORK
+
+    @property
+    def nonzero(self) -> Mask:
+        """Features whose loadings are not zero in this case."""
+        return np.zeros_like(self.forced) if self.positive is None else self.positive
+
     def keep(self, kept: Mask) -> SupportProblem:
         """The problem without the features outside ``kept``."""
-        size = int(kept.sum())
         return SupportProblem(
-            self.features[kept], self.forced[kept], min(self.n_nonzero, size), self.nonnegative
+            self.features[kept],
+            self.forced[kept],
+            min(self.n_nonzero, int(kept.sum())),
+            self.nonnegative,
+            self.nonzero[kept],
         )
 
     def force(self, forced: Mask) -> SupportProblem:
-        """The problem with more forced features."""
+        """The case in which the loadings of ``forced`` are not zero."""
         return SupportProblem(
-            self.features, self.forced | forced, self.n_nonzero, self.nonnegative
+            self.features,
+            self.forced | forced,
+            self.n_nonzero,
+            self.nonnegative,
+            self.nonzero | forced,
         )
 
     def free_room(self) -> Indices:

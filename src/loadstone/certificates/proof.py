@@ -8,7 +8,7 @@ without it. :func:`replay` needs no optimiser.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,14 +61,18 @@ class Standing:
     problem: SupportProblem | None
 
 
-def decided_optimum(
+def leaf_optimum(
     S: Covariance, problem: SupportProblem, value: float
 ) -> tuple[float, Array | None]:
-    """Bound and loadings (on all features) of a problem with a single largest support."""
-    support = problem.features[problem.forced] if problem.n_free == 0 else problem.features
+    """Bound and loadings (on all features) of a leaf: a single largest support."""
+    kept = problem.keep(problem.forced) if problem.n_free == 0 else problem
+    support = kept.features
     block = np.asarray(S.block(support, support), dtype=np.float64)
     bound, found = support_optimum(
-        (block + block.T) / 2.0, nonnegative=problem.nonnegative, value=value
+        (block + block.T) / 2.0,
+        nonnegative=problem.nonnegative,
+        value=value,
+        positive=kept.nonzero,
     )
     if found is None:
         return bound, None
@@ -79,8 +83,8 @@ def decided_optimum(
 
 def settle(S: Covariance, problem: SupportProblem, value: float) -> Standing:
     """What is proven without any dual: instant bounds, or the exact answer of a single support."""
-    if problem.is_decided:
-        bound, _ = decided_optimum(S, problem, value)
+    if problem.is_leaf:
+        bound, _ = leaf_optimum(S, problem, value)
         left = None if bound <= value else problem
         return Standing(bound, "single support", left)
     instant = instant_bound(S, problem)
@@ -108,7 +112,7 @@ def apply_evaluation(
     left = screen(standing.problem, evaluation, value)
     if left is None:
         return Standing(value, "dual bound", None)
-    if left.is_decided and not standing.problem.is_decided:
+    if left.is_leaf and not standing.problem.is_leaf:
         decided = settle(S, left, value)
         if decided.bound < bound:
             return Standing(decided.bound, "dual bound and screening", decided.problem)
@@ -122,11 +126,13 @@ def cases(
     at = problem.features == feature
     if not at.any():
         return None, problem
-    if problem.forced[at].all():
+    if problem.nonzero[at].all():
         return problem, None
     without = problem.keep(~at)
-    # Removing the last feature, or leaving fewer than the forced ones, is no case at all.
-    return problem.force(at), without if without.features.size else None
+    if problem.forced[at].all():
+        # A feature the user forced keeps its place even where its loading is zero.
+        without = replace(without, n_nonzero=min(problem.n_nonzero - 1, without.features.size))
+    return problem.force(at), without if without.features.size and without.n_nonzero else None
 
 
 def replay(

@@ -177,7 +177,7 @@ def _n_open(bounded: Bounded) -> int:
 
 def _worth_branching(bounded: Bounded, incumbent: Incumbent, limits: Limits) -> bool:
     standing = bounded.standing
-    if standing.problem is None or standing.problem.is_decided or limits.out_of_time:
+    if standing.problem is None or standing.problem.is_leaf or limits.out_of_time:
         return False
     return not limits.closes(standing.bound, incumbent.value)
 

@@ -16,7 +16,7 @@ from loadstone.certificates.proof import (
     ProofNode,
     Standing,
     apply_dual,
-    decided_optimum,
+    leaf_optimum,
     settle,
 )
 
@@ -42,8 +42,8 @@ class Incumbent:
 
 def settle_and_solve(S: Covariance, problem: SupportProblem, incumbent: Incumbent) -> Standing:
     """What is proven without a dual; a single support is solved on the way."""
-    if problem.is_decided:
-        _, loading = decided_optimum(S, problem, incumbent.value)
+    if problem.is_leaf:
+        _, loading = leaf_optimum(S, problem, incumbent.value)
         if loading is not None:
             support = np.flatnonzero(loading)
             block = np.asarray(S.block(support, support), dtype=np.float64)
@@ -54,11 +54,13 @@ def settle_and_solve(S: Covariance, problem: SupportProblem, incumbent: Incumben
 
 @dataclass
 class Limits:
-    """When to stop."""
+    """When to stop; proofs are kept in memory, so their size is limited too."""
 
     gap_tol: float = 1e-6
     deadline: float = np.inf
     max_nodes: int = 100_000
+    max_proof_bytes: int = 1 << 30
+    proof_bytes: int = 0
 
     def closes(self, bound: float, value: float) -> bool:
         """Whether the gap is small enough to call the value optimal."""
@@ -101,7 +103,7 @@ def tighten(
         problem = standing.problem
         if problem is None or limits.closes(standing.bound, incumbent.value):
             break
-        if problem.is_decided or limits.out_of_time:
+        if problem.is_leaf or limits.out_of_time:
             break
         matrix = symmetric_block(S, problem)
         chosen = levels or _levels_for(standing.bound, incumbent.value, matrix)
@@ -124,7 +126,7 @@ def tighten(
         left = standing.problem
         if left is None:
             break
-        if left.is_decided:
+        if left.is_leaf:
             solved = settle_and_solve(S, left, incumbent)
             standing = Standing(min(standing.bound, solved.bound), standing.name, solved.problem)
             break

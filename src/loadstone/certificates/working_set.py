@@ -98,7 +98,7 @@ def restricted(problem: SupportProblem, features: Indices) -> SupportProblem:
     """The problem as seen from a working set: same room, fewer features."""
     at = np.searchsorted(problem.features, features)
     return SupportProblem(
-        features, problem.forced[at], problem.n_nonzero, problem.nonnegative
+        features, problem.forced[at], problem.n_nonzero, problem.nonnegative, problem.nonzero[at]
     )
 
 
