@@ -74,17 +74,22 @@ def branch_and_bound(
             n_nodes += 1
             bounded = _bound_child(S, case, child, node, incumbent, limits)
             left = bounded.standing
-            if left.problem is None or left.problem.is_leaf:
-                closed = max(closed, left.bound)
-            elif limits.closes(left.bound, incumbent.value):
+            done = left.problem is None or left.problem.is_leaf
+            if done or limits.closes(left.bound, incumbent.value):
                 closed = max(closed, left.bound)
             else:
                 heapq.heappush(heap, _open(bounded, child, order))
         if progress is not None:
             bound = max(closed, -heap[0].priority) if heap else closed
-            progress({"bound": bound, "incumbent": incumbent.value, "open": len(heap)})
+            progress(status(bound, incumbent, len(heap)))
     bounds = [closed, incumbent.value, *(-node.priority for node in heap)]
     return max(bounds), n_nodes
+
+
+def status(bound: float, incumbent: Incumbent, n_open: int) -> dict[str, float]:
+    """What a progress callback is told."""
+    value = incumbent.value
+    return {"bound": bound, "incumbent": value, "gap": max(0.0, bound - value), "open": n_open}
 
 
 def _open(bounded: Bounded, proof: ProofNode, order: Any) -> OpenNode:

@@ -272,9 +272,7 @@ def propose_dual(
             outside.reach / scale**2, outside.variances / scale, outside.forced
         )
     scaled = matrix / scale
-    bound = SmoothedBound(
-        scaled, problem, rank, outside, target=target / scale, deadline=deadline
-    )
+    bound = SmoothedBound(scaled, problem, rank, outside, target=target / scale, deadline=deadline)
     if start is None:
         point = start_point(scaled, problem, rank)
     else:

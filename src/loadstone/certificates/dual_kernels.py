@@ -12,7 +12,7 @@ import numpy as np
 
 @numba.njit(cache=True)
 def find_threshold(values, counted, room, rho, guess):
-    """mu >= 0 at which the clipped shares of the counted values sum to at most ``room``."""
+    """Find mu >= 0 at which the clipped shares of the counted values sum to at most ``room``."""
     low = 0.0
     high = 0.0
     total = 0.0

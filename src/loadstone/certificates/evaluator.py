@@ -58,9 +58,7 @@ class Dual:
         """The dual on fewer features; its bound can only fall."""
         at = np.searchsorted(self.features, features)
         limits = None if self.limits is None else self.limits[at]
-        return Dual(
-            features, self.pairing[np.ix_(at, at)], self.shift[at], self.factor[at], limits
-        )
+        return Dual(features, self.pairing[np.ix_(at, at)], self.shift[at], self.factor[at], limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +220,9 @@ def _outside_terms(
 ) -> Array:
     """w_i of the features beyond the dual, a block of rows at a time.
 
-    For j in the dual, p_ji takes what the row's ceiling allows; p_ij is the rest of 2A_ij. Among themselves the outside features take P = A, and
-    tau_i = top - A_ii makes their block of M equal to ``top`` times the identity.
+    For j in the dual, p_ji takes what the row's ceiling allows; p_ij is the rest of
+    2A_ij. Among themselves the outside features take P = A, and tau_i = top - A_ii
+    makes their block of M equal to ``top`` times the identity.
     """
     outside = np.flatnonzero(~inside)
     room = problem.free_room()

@@ -135,9 +135,7 @@ def cases(
     return problem.force(at), without if without.features.size and without.n_nonzero else None
 
 
-def replay(
-    S: Covariance, problem: SupportProblem, value: float, node: ProofNode
-) -> Standing:
+def replay(S: Covariance, problem: SupportProblem, value: float, node: ProofNode) -> Standing:
     """Recompute what a proof proves, from the covariance and the stored numbers alone."""
     standing = settle(S, problem, value)
     for dual in node.duals:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.branch_and_bound import Progress, branch_and_bound
+from loadstone.certificates.branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.certificate import (
     OPTIMAL_GAP,
     Certificate,
@@ -91,6 +91,8 @@ def prove(
     if effort != "instant":
         bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
     bound, name = bounded.standing.bound, bounded.standing.name
+    if progress is not None:
+        progress(status(bound, incumbent, int(_worth_branching(bounded, incumbent, limits))))
     open_problem = bounded.standing.problem
     if effort == "full" and _worth_branching(bounded, incumbent, limits):
         root = bounded.standing.bound

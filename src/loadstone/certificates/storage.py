@@ -80,9 +80,7 @@ def load_certificate(path: str | Path) -> Certificate:
             forced=stored["forced"],
             forbidden=stored["forbidden"],
         )
-        duals = iter(
-            _duals(stored["dual_sizes"], stored["dual_features"], stored["dual_numbers"])
-        )
+        duals = iter(_duals(stored["dual_sizes"], stored["dual_features"], stored["dual_numbers"]))
         nodes = [
             ProofNode([next(duals) for _ in range(count)], None if feature < 0 else int(feature))
             for count, feature in zip(stored["node_duals"], stored["node_features"], strict=True)

@@ -102,9 +102,7 @@ def restricted(problem: SupportProblem, features: Indices) -> SupportProblem:
     )
 
 
-def _row_norm_dual(
-    S: Covariance, problem: SupportProblem, loading: Array, bound: float
-) -> Dual:
+def _row_norm_dual(S: Covariance, problem: SupportProblem, loading: Array, bound: float) -> Dual:
     """P = A and one t for all: the Frobenius bound, when t is half of it."""
     working = _first_working_set(S, problem, loading)
     matrix = symmetric_block(S, restricted(problem, working))
@@ -165,17 +163,13 @@ def _outside_features(
     return OutsideFeatures(reach, variances, problem.forced[outside])
 
 
-def _aligned(
-    evaluation: Evaluation, before: SupportProblem, after: SupportProblem
-) -> Evaluation:
+def _aligned(evaluation: Evaluation, before: SupportProblem, after: SupportProblem) -> Evaluation:
     """The evaluation on the features that screening left."""
     kept = np.isin(before.features, after.features, assume_unique=True)
     return Evaluation(evaluation.bound, evaluation.top, evaluation.terms[kept])
 
 
-def _grow(
-    S: Covariance, problem: SupportProblem, dual: Dual, evaluation: Evaluation
-) -> Dual:
+def _grow(S: Covariance, problem: SupportProblem, dual: Dual, evaluation: Evaluation) -> Dual:
     """Move the outside features with the largest terms into the working set."""
     inside = np.isin(problem.features, dual.features, assume_unique=True)
     outside = np.flatnonzero(~inside)

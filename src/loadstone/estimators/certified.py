@@ -10,6 +10,7 @@ import numpy as np
 from loadstone.certificates import Certificate, prove
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, deflate
+from loadstone.estimators.base import signed
 from loadstone.extraction import Extraction, Plan
 
 
@@ -27,7 +28,9 @@ def competitions(
             sentence = f"among the features free after {index} earlier component(s)"
             yield S, constraint.without(used), sentence
         else:
-            sentence = f"in the covariance left after {index} component(s), {plan.deflation} deflation"
+            sentence = (
+                f"in the covariance left after {index} component(s), {plan.deflation} deflation"
+            )
             yield remaining, constraint, sentence
         if not plan.disjoint:
             earlier = loadings[:, :index] if index else np.zeros_like(loadings[:, :1])
@@ -43,10 +46,11 @@ def certify_components(
     effort: str,
 ) -> list[Certificate]:
     """One certificate per component found."""
-    compete = competitions(S, extraction.matrix, constraints, plan)
+    loadings = signed(extraction.matrix, nonnegative=constraints[0].nonnegative)
+    compete = competitions(S, loadings, constraints, plan)
     return [
         prove(rest, constraint, w, effort=effort, relative_to=sentence)
-        for w, (rest, constraint, sentence) in zip(extraction.matrix.T, compete, strict=True)
+        for w, (rest, constraint, sentence) in zip(loadings.T, compete, strict=True)
     ]
 
 

@@ -101,9 +101,7 @@ def certify(
     return prove(S, constraint, loading, effort=effort, time_limit=time_limit)
 
 
-def _covariance(
-    data: Any, *, standardize: bool, is_covariance: bool
-) -> tuple[Covariance, Any]:
+def _covariance(data: Any, *, standardize: bool, is_covariance: bool) -> tuple[Covariance, Any]:
     """The covariance behind ``data`` and which of its features are constant."""
     if isinstance(data, Covariance):
         return data, data.diagonal() <= 0
@@ -132,7 +130,9 @@ def _stored(estimator: Any, component: Any) -> Certificate:
         )
         raise ValueError(msg)
     index = 0 if component is None else component
-    if not isinstance(index, (int, np.integer)) or not -len(certificates) <= index < len(certificates):
+    if not isinstance(index, (int, np.integer)) or not -len(certificates) <= index < len(
+        certificates
+    ):
         msg = (
             f"component={component!r} is not the number of one of the {len(certificates)} "
             f"components of this {name}"

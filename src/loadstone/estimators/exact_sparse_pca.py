@@ -171,8 +171,10 @@ class ExactSparsePCA(SequentialComponents):
     def _plan(self, S: Covariance) -> Any:
         plan = super()._plan(S)
         progress = getattr(self, "_progress", None)
-        return plan if progress is None else replace(
-            plan, solver=replace(plan.solver, progress=progress)
+        return (
+            plan
+            if progress is None
+            else replace(plan, solver=replace(plan.solver, progress=progress))
         )
 
     def _extract(
