@@ -273,10 +273,8 @@ def propose_dual(
         )
     scaled = matrix / scale
     bound = SmoothedBound(scaled, problem, rank, outside, target=target / scale, deadline=deadline)
-    if start is None:
-        point = start_point(scaled, problem, rank)
-    else:
-        point = point_of(start, problem, scale, rank)
+    cold = start is None
+    point = start_point(scaled, problem, rank) if cold else point_of(start, problem, scale, rank)
     try:
         for sigma in levels:
             bound.sigma = sigma

@@ -25,9 +25,9 @@ def support_optimum(
 ) -> tuple[float, Array | None]:
     """Upper bound of x'Ax over unit x (non-negative where asked), and the x that reaches it.
 
-    Entries in ``positive`` are known to be positive. Only what exceeds ``value`` is looked for: without such an x the bound is ``value``
-    and the vector ``None``. Exact up to rounding; the work doubles with each entry whose
-    sign is not known.
+    Entries in ``positive`` are known to be positive. Only what exceeds ``value`` is
+    looked for: without such an x the bound is ``value`` and the vector ``None``. Exact
+    up to rounding; the work doubles with each entry whose sign is not known.
     """
     size = matrix.shape[0]
     margin = 8.0 * size * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))

@@ -65,7 +65,7 @@ class SupportProblem:
             clash = np.flatnonzero(must & ~may).tolist()
             msg = f"features {clash} are both forced and forbidden; remove them from one of the two"
             raise ValueError(msg)
-        if not 1 <= n_nonzero or must.sum() > n_nonzero:
+        if n_nonzero < 1 or must.sum() > n_nonzero:
             msg = (
                 f"n_nonzero={n_nonzero} leaves no room for {must.sum()} forced features; "
                 "n_nonzero must be at least 1 and at least the number of forced features"
