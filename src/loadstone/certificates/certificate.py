@@ -185,7 +185,7 @@ def refuse_impossible(value: float, bound: float) -> None:
 def as_covariance(S: Any) -> Covariance:
     """A covariance object as it is; a matrix wrapped as one."""
     if hasattr(S, "block") and hasattr(S, "diagonal") and hasattr(S, "n_features"):
-        return S  # type: ignore[no-any-return]
+        return S
     return ExplicitCovariance(np.asarray(S, dtype=np.float64))
 
 

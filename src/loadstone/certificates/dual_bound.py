@@ -273,8 +273,11 @@ def propose_dual(
         )
     scaled = matrix / scale
     bound = SmoothedBound(scaled, problem, rank, outside, target=target / scale, deadline=deadline)
-    cold = start is None
-    point = start_point(scaled, problem, rank) if cold else point_of(start, problem, scale, rank)
+    point = (
+        start_point(scaled, problem, rank)
+        if start is None
+        else point_of(start, problem, scale, rank)
+    )
     try:
         for sigma in levels:
             bound.sigma = sigma

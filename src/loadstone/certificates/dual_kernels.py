@@ -9,9 +9,11 @@ from __future__ import annotations
 import numba  # noqa: TID251
 import numpy as np
 
+from loadstone.certificates.problem import Array
+
 
 @numba.njit(cache=True)
-def find_threshold(values, counted, room, rho, guess):
+def find_threshold(values: Array, counted: Array, room: int, rho: float, guess: float) -> float:
     """Find mu >= 0 at which the clipped shares of the counted values sum to at most ``room``."""
     low = 0.0
     high = 0.0
@@ -47,7 +49,15 @@ def find_threshold(values, counted, room, rho, guess):
 
 
 @numba.njit(cache=True)
-def smooth_rows(rows, nonnegative, forced, room, rho, thresholds, pull):
+def smooth_rows(
+    rows: Array,
+    nonnegative: bool,  # noqa: FBT001
+    forced: Array,
+    room: Array,
+    rho: float,
+    thresholds: Array,
+    pull: Array,
+) -> tuple[Array, Array]:
     """Smoothed and exact phi_i^2 of every row; the diagonal always counts.
 
     ``thresholds`` holds the last mu of every row and is updated; ``pull`` receives
