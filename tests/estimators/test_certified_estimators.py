@@ -99,7 +99,7 @@ def test_progress_reaches_the_callbacks():
         def on_fit_task_begin(self, estimator, context):
             pass
 
-        def on_fit_task_end(self, estimator, context, metadata=None):
+        def on_fit_task_end(self, estimator, context, *, metadata=None):
             told.append(metadata)
             return False
 

@@ -53,7 +53,10 @@ def branch_and_bound(
     limits: Limits,
     progress: Progress | None = None,
 ) -> tuple[float, int]:
-    """Split the root until the gap closes; returns the proven bound and the node count."""
+    """Split the root until the gap closes; returns the proven bound and the node count.
+
+    A progress callback that returns True ends the search where it stands.
+    """
     order = count()
     closed = incumbent.value
     heap = [_open(root, proof, order)]
@@ -81,7 +84,8 @@ def branch_and_bound(
                 heapq.heappush(heap, _open(bounded, child, order))
         if progress is not None:
             bound = max(closed, -heap[0].priority) if heap else closed
-            progress(status(bound, incumbent, len(heap)))
+            if progress(status(bound, incumbent, len(heap))):
+                break
     bounds = [closed, incumbent.value, *(-node.priority for node in heap)]
     return max(bounds), n_nodes
 
