@@ -5,42 +5,13 @@ Notation as in :mod:`loadstone.solvers.spannogram.rank_one`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from loadstone.covariance.protocol import Array
+from loadstone.solvers.spannogram.direction import Direction
 from loadstone.solvers.spannogram.rank_one import climb, first_incumbent
 
 EXACT_RANKS = (1, 2, 3)
-
-
-@dataclass(frozen=True)
-class Direction:
-    """A direction found by one of the searches, with what is proven about it.
-
-    Attributes
-    ----------
-    c : ndarray of shape (rank,)
-        Unit direction; its loading is the rank-one solution at ``V c``.
-    value : float
-        ``g(c)^2``, the variance of that loading under ``V V'``.
-    upper_bound : float
-        No feasible loading has more variance under ``V V'``.
-    deterministic : bool
-        False where the bound only holds with probability ``1 - 1/n_features``.
-    n_candidates : int
-        Candidate supports (exact) or directions (net, cones) looked at.
-    complete : bool
-        False where the search stopped early, with the bound it had by then.
-    """
-
-    c: Array
-    value: float
-    upper_bound: float
-    deterministic: bool
-    n_candidates: int
-    complete: bool = True
 
 
 def exact(V: Array, n_nonzero: int, *, nonnegative: bool) -> Direction:
@@ -52,9 +23,18 @@ def exact(V: Array, n_nonzero: int, *, nonnegative: bool) -> Direction:
     V = np.ascontiguousarray(V / scale, dtype=np.float64)
     c, value = first_incumbent(V, n_nonzero, nonnegative=nonnegative)
     best, better, _, count = _enumerate(V, n_nonzero, nonnegative, value, _no_record(n_nonzero))
+    others = [c]
     if best > value:
         c, value = climb(V, better, n_nonzero, nonnegative=nonnegative)
-    return Direction(c, value * scale**2, max(value, best) * scale**2, deterministic=True, n_candidates=count)
+        others.insert(0, c)
+    return Direction(
+        c=c,
+        value=value * scale**2,
+        upper_bound=max(value, best) * scale**2,
+        deterministic=True,
+        n_candidates=count,
+        others=np.column_stack(others),
+    )
 
 
 def candidate_supports(V: Array, n_nonzero: int, *, nonnegative: bool) -> list[frozenset[int]]:
@@ -74,8 +54,18 @@ def _no_record(n_nonzero: int) -> Array:
 def _enumerate(
     V: Array, n_nonzero: int, nonnegative: bool, incumbent: float, record: Array
 ) -> tuple[float, Array, int, int]:
+    if not nonnegative and n_nonzero >= len(V):
+        return _everything(V, incumbent, record)
     search = {1: _line, 2: _plane, 3: _space}[V.shape[1]]
     return search(V, n_nonzero, nonnegative, incumbent, record)
+
+
+def _everything(V: Array, incumbent: float, record: Array) -> tuple[float, Array, int, int]:
+    """Signed and no feature left out: one support, no crossing decides anything."""
+    if len(record):
+        record[0, : len(V)] = np.arange(len(V))
+    values, vectors = np.linalg.eigh(V.T @ V)
+    return max(float(values[-1]), incumbent), vectors[:, -1], 1, 1
 
 
 def _line(

@@ -1,0 +1,63 @@
+"""Epsilon net (Alg. 3): many random directions, each one a rank-one problem.
+
+A direction at angle theta from the best one keeps ``cos^2 theta`` of its value,
+because the best loading is still allowed there. So it is enough that one
+direction falls into the double cap ``sin^2 theta <= epsilon``.
+
+Notation as in :mod:`loadstone.solvers.spannogram.rank_one`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import betainc
+
+from loadstone.covariance.protocol import Array
+from loadstone.solvers.spannogram.direction import Direction
+from loadstone.solvers.spannogram.rank_one import climb, direction_values
+
+# Directions that climb to their own local optimum; the others only seed the choice.
+N_CLIMBERS = 12
+
+
+def n_directions(n_features: int, rank: int, epsilon: float) -> int:
+    """Directions so that one lies in the cap with probability ``1 - 1/n_features``.
+
+    ``ceil(log n / -log(1 - p))`` with p the share of the sphere in the double
+    cap, ``I_epsilon((rank - 1)/2, 1/2)``: of the order ``epsilon^{-(rank-1)/2} log n``,
+    inside the ``epsilon^{-rank} log n`` of Theorem 2.
+    """
+    if rank == 1:
+        return 1
+    share = float(betainc((rank - 1) / 2, 0.5, epsilon))
+    if share >= 1.0:
+        return 1
+    return max(1, math.ceil(math.log(max(n_features, 2)) / -math.log1p(-share)))
+
+
+def net(
+    V: Array, n_nonzero: int, *, nonnegative: bool, epsilon: float, rng: np.random.Generator
+) -> Direction:
+    """Best of the random directions, each side of each, then a climb from the leaders."""
+    n, d = V.shape
+    m = n_directions(n, d, epsilon)
+    C = rng.standard_normal((d, m))
+    C /= np.linalg.norm(C, axis=0)
+    if nonnegative:
+        C = np.hstack([C, -C])
+    values = direction_values(V, C, n_nonzero, nonnegative=nonnegative)
+    leaders = C[:, np.argsort(-values, kind="stable")[:N_CLIMBERS]]
+    tops = [climb(V, c, n_nonzero, nonnegative=nonnegative) for c in leaders.T]
+    tops.sort(key=lambda top: -top[1])
+    value = tops[0][1]
+    return Direction(
+        c=tops[0][0],
+        value=value,
+        # The best sample alone proves this; climbing only moves it up.
+        upper_bound=float(values.max()) / (1.0 - epsilon) if epsilon < 1.0 else np.inf,
+        deterministic=d == 1,
+        n_candidates=C.shape[1],
+        others=np.column_stack([c for c, _ in tops]),
+    )
