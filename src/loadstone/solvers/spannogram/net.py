@@ -52,11 +52,12 @@ def net(
     tops = [climb(V, c, n_nonzero, nonnegative=nonnegative) for c in leaders.T]
     tops.sort(key=lambda top: -top[1])
     value = tops[0][1]
+    # The best sample alone proves its bound; climbing only moves the value up.
+    proven = value if d == 1 else max(value, float(values.max()) / (1.0 - epsilon))
     return Direction(
         c=tops[0][0],
         value=value,
-        # The best sample alone proves this; climbing only moves it up.
-        upper_bound=float(values.max()) / (1.0 - epsilon) if epsilon < 1.0 else np.inf,
+        upper_bound=proven,
         deterministic=d == 1,
         n_candidates=C.shape[1],
         others=np.column_stack([c for c, _ in tops]),

@@ -1,0 +1,202 @@
+"""The spannogram as a solver: covariance in, loadings with guarantees out.
+
+References
+----------
+Asteris, M., Papailiopoulos, D. S., & Dimakis, A. G. (2014). Nonnegative sparse PCA
+with provable guarantees. Proceedings of the 31st International Conference on Machine
+Learning, PMLR 32(2), 1728-1736.
+Papailiopoulos, D. S., Dimakis, A. G., & Korokythakis, S. (2013). Sparse PCA through
+low-rank approximations. Proceedings of the 30th International Conference on Machine
+Learning, PMLR 28(3), 747-755.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.covariance.protocol import Array, Covariance
+from loadstone.loadings import Loadings, Stop
+from loadstone.solvers.polish import polish
+from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.spannogram.cones import cones
+from loadstone.solvers.spannogram.cost import Cost, choose_method, predicted_costs, refusal
+from loadstone.solvers.spannogram.direction import Direction
+from loadstone.solvers.spannogram.exact import exact
+from loadstone.solvers.spannogram.low_rank import Guarantee, LowRank, guarantee_of, low_rank_of
+from loadstone.solvers.spannogram.net import net
+from loadstone.solvers.spannogram.rank_one import best_loading, climb
+
+# Rows shorter than this share of the longest one are zero: they cannot be selected.
+_ZERO_ROW = 1e-14
+
+
+@dataclass(frozen=True)
+class Spannogram:
+    """Solves the problem on the best approximation of low rank, with proof.
+
+    Attributes
+    ----------
+    rank : int
+        Rank of the approximation.
+    method : {"auto", "exact", "net", "cones"}
+        How directions are searched; "auto" takes the most rigorous one that is cheap.
+    epsilon : float
+        Relative accuracy of "net" (with probability ``1 - 1/n_features``) and "cones".
+    polish : bool
+        Whether to climb on with the full covariance.
+    """
+
+    rank: int = 3
+    method: str = "auto"
+    epsilon: float = 0.1
+    polish: bool = False
+
+    def refuses(self, constraint: Constraint) -> str | None:
+        """Needs a cardinality, and no feature forced into the support."""
+        if not isinstance(constraint, LoadingConstraint):
+            return (
+                f"the spannogram selects supports by cardinality; {type(constraint).__name__} "
+                "has none, use TruncatedPower"
+            )
+        if constraint.forced.size:
+            return (
+                f"the spannogram cannot force features into a component "
+                f"({constraint.forced.size} asked for); use Portfolio"
+            )
+        return None
+
+    def __call__(
+        self,
+        S: Covariance,
+        constraint: Constraint,
+        rng: np.random.Generator,
+        starts: Array | None = None,
+    ) -> Loadings:
+        """See :class:`loadstone.solvers.protocol.Solver`; ``starts`` join the candidates."""
+        reason = self.refuses(constraint)
+        if reason is not None or not isinstance(constraint, LoadingConstraint):
+            raise ValueError(reason)
+        allowed = np.setdiff1d(np.arange(S.n_features), constraint.forbidden)
+        local = S if allowed.size == S.n_features else S.restrict(allowed)
+        A = low_rank_of(local, min(self.rank, local.n_features))
+        if A.V.shape[1] == 0:
+            return _nothing_left(S, constraint, A)
+        size, nonnegative = constraint.size, constraint.nonnegative
+        found, chosen, costs = search(
+            A.V, size, self.method, self.epsilon, nonnegative=nonnegative, rng=rng
+        )
+        if starts is not None:
+            found = _joined(found, A.V, starts[allowed], size, nonnegative=nonnegative)
+        proof = guarantee_of(
+            A, found, size, nonnegative=nonnegative, accuracy=_accuracy(found, self.epsilon)
+        )
+        W, values = self._loadings(S, constraint, allowed, A.V, found)
+        stop = Stop.EXACT if found.complete else Stop.WORK_LIMIT
+        details = _details(A, found, proof, chosen, costs)
+        return Loadings(W, values[:1], found.n_candidates, stop, details)
+
+    def _loadings(
+        self,
+        S: Covariance,
+        constraint: LoadingConstraint,
+        allowed: Array,
+        V: Array,
+        found: Direction,
+    ) -> tuple[Array, Array]:
+        """Candidates renormalised under the full covariance, best first.
+
+        The guarantee survives: each keeps at least the variance of its low-rank loading.
+        """
+        finish = polish if self.polish else renormalise
+        results: dict[bytes, tuple[Array, float]] = {}
+        for c in np.column_stack([found.c, found.others]).T:
+            w = np.zeros(S.n_features, dtype=S.dtype)
+            w[allowed] = best_loading(V, c, constraint.size, nonnegative=constraint.nonnegative)
+            name = np.flatnonzero(w).tobytes()
+            if name not in results:
+                results[name] = finish(S, w, constraint)
+        ranked = sorted(results.values(), key=lambda result: -result[1])
+        return np.column_stack([w for w, _ in ranked]), np.array([value for _, value in ranked])
+
+
+def search(
+    V: Array,
+    n_nonzero: int,
+    method: str,
+    epsilon: float,
+    *,
+    nonnegative: bool,
+    rng: np.random.Generator,
+) -> tuple[Direction, str, dict[str, Cost]]:
+    """Search the directions of V (full column rank) by the chosen method.
+
+    Returns what was found, the method that found it and the predicted costs.
+    Raises ValueError with the estimate and the alternative where the method cannot run.
+    """
+    norms = np.linalg.norm(V, axis=1)
+    rows = np.ascontiguousarray(V[norms > _ZERO_ROW * norms.max()], dtype=np.float64)
+    n, rank = rows.shape
+    n_nonzero = min(n_nonzero, n)
+    costs = predicted_costs(n, rank, epsilon, nonnegative=nonnegative)
+    method = choose_method(method, costs)
+    reason = refusal(method, rank, n, costs)
+    if reason is not None:
+        raise ValueError(reason)
+    if method == "exact":
+        found = exact(rows, n_nonzero, nonnegative=nonnegative)
+    elif method == "cones":
+        found = cones(rows, n_nonzero, nonnegative=nonnegative, epsilon=epsilon)
+    else:
+        found = net(rows, n_nonzero, nonnegative=nonnegative, epsilon=epsilon, rng=rng)
+    return found, method, costs
+
+
+def _accuracy(found: Direction, epsilon: float) -> float:
+    """Share of the best value under ``V V'`` that was promised or proven."""
+    if not found.deterministic:
+        return 1.0 - epsilon
+    return min(1.0, found.value / found.upper_bound)
+
+
+def _joined(
+    found: Direction, V: Array, starts: Array, n_nonzero: int, *, nonnegative: bool
+) -> Direction:
+    """Climb from the given loadings too; better ones move to the front."""
+    images = (V.T @ starts).T
+    tops = [
+        climb(V, c / np.linalg.norm(c), n_nonzero, nonnegative=nonnegative)
+        for c in images
+        if np.linalg.norm(c) > 0.0
+    ]
+    others = np.column_stack([found.others, *(c for c, _ in tops)])
+    c, value = max([(found.c, found.value), *tops], key=lambda top: top[1])
+    bound = max(found.upper_bound, value)
+    return replace(found, c=c, value=value, others=others, upper_bound=bound)
+
+
+def _details(
+    A: LowRank, found: Direction, proof: Guarantee, chosen: str, costs: dict[str, Cost]
+) -> Mapping[str, Any]:
+    return {
+        **asdict(proof),
+        "method": chosen,
+        "predicted_costs": costs,
+        "n_candidates": found.n_candidates,
+        "shift": A.shift,
+        "V": A.V,
+        "direction": found.c,
+    }
+
+
+def _nothing_left(S: Covariance, constraint: LoadingConstraint, A: LowRank) -> Loadings:
+    """No direction stands out: every allowed loading has the same variance."""
+    w = constraint.best_loading(np.ones(S.n_features, dtype=S.dtype))
+    nothing = Direction(np.zeros(0), 0.0, 0.0, True, 0, np.zeros((0, 0)))
+    proof = Guarantee(1.0, True, A.shift + A.gap, True, A.gap)
+    stop = Stop.EXACT if A.shift > 0.0 else Stop.EMPTY
+    return Loadings(w[:, None], np.array([A.shift]), 0, stop, _details(A, nothing, proof, "exact", {}))
