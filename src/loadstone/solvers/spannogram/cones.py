@@ -111,7 +111,6 @@ def cones(
     """
     curves = _Curves(V, n_nonzero, nonnegative=nonnegative)
     c, value = first_incumbent(V, n_nonzero, nonnegative=nonnegative)
-    found = [c]
     todo = _orthants(curves)
     closed = 0.0
     batch = max(8, min(256, _BLOCK // len(V)))
@@ -128,7 +127,6 @@ def cones(
         best = int(np.argmax(g))
         if g[best] ** 2 > value * (1.0 + 1e-12):
             c, value = climb(V, middle[best], n_nonzero, nonnegative=nonnegative)
-            found.insert(0, c)
     proven = max(closed, float(todo.bound.max(initial=0.0)), np.sqrt(value))
     return Direction(
         c=c,
@@ -136,7 +134,6 @@ def cones(
         upper_bound=proven**2,
         deterministic=True,
         n_candidates=curves.n_seen,
-        others=np.column_stack(found[:8]),
         complete=not len(todo.bound),
     )
 

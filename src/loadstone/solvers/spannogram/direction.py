@@ -23,10 +23,10 @@ class Direction:
         False where the bound only holds with probability ``1 - 1/n_features``.
     n_candidates : int
         Candidate supports (exact) or directions (net, cones) looked at.
-    others : ndarray of shape (rank, n_others)
-        Further good directions, for a second opinion by the full covariance.
     complete : bool
         False where the search stopped early, with the bound it had by then.
+    others : ndarray of shape (rank, n_others), optional
+        Further good directions the search happened to visit, best first.
     """
 
     c: Array
@@ -34,5 +34,5 @@ class Direction:
     upper_bound: float
     deterministic: bool
     n_candidates: int
-    others: Array
     complete: bool = True
+    others: Array | None = None

@@ -23,17 +23,14 @@ def exact(V: Array, n_nonzero: int, *, nonnegative: bool) -> Direction:
     V = np.ascontiguousarray(V / scale, dtype=np.float64)
     c, value = first_incumbent(V, n_nonzero, nonnegative=nonnegative)
     best, better, _, count = _enumerate(V, n_nonzero, nonnegative, value, _no_record(n_nonzero))
-    others = [c]
     if best > value:
         c, value = climb(V, better, n_nonzero, nonnegative=nonnegative)
-        others.insert(0, c)
     return Direction(
         c=c,
         value=value * scale**2,
         upper_bound=max(value, best) * scale**2,
         deterministic=True,
         n_candidates=count,
-        others=np.column_stack(others),
     )
 
 

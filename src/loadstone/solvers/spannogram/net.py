@@ -19,7 +19,7 @@ from loadstone.solvers.spannogram.direction import Direction
 from loadstone.solvers.spannogram.rank_one import climb, direction_values
 
 # Directions that climb to their own local optimum; the others only seed the choice.
-N_CLIMBERS = 12
+N_CLIMBERS = 6
 
 
 def n_directions(n_features: int, rank: int, epsilon: float) -> int:
@@ -37,28 +37,37 @@ def n_directions(n_features: int, rank: int, epsilon: float) -> int:
     return max(1, math.ceil(math.log(max(n_features, 2)) / -math.log1p(-share)))
 
 
-def net(
-    V: Array, n_nonzero: int, *, nonnegative: bool, epsilon: float, rng: np.random.Generator
-) -> Direction:
-    """Best of the random directions, each side of each, then a climb from the leaders."""
-    n, d = V.shape
-    m = n_directions(n, d, epsilon)
-    C = rng.standard_normal((d, m))
-    C /= np.linalg.norm(C, axis=0)
+def sample_directions(rng: np.random.Generator, rank: int, count: int) -> Array:
+    """Uniform unit directions as columns."""
+    C = rng.standard_normal((rank, count))
+    return C / np.linalg.norm(C, axis=0)
+
+
+def leaders(V: Array, C: Array, n_nonzero: int, *, nonnegative: bool) -> tuple[Array, Array]:
+    """Directions of C, both sides where it matters, best first, with their values."""
     if nonnegative:
         C = np.hstack([C, -C])
     values = direction_values(V, C, n_nonzero, nonnegative=nonnegative)
-    leaders = C[:, np.argsort(-values, kind="stable")[:N_CLIMBERS]]
-    tops = [climb(V, c, n_nonzero, nonnegative=nonnegative) for c in leaders.T]
-    tops.sort(key=lambda top: -top[1])
-    value = tops[0][1]
+    order = np.argsort(-values, kind="stable")
+    return C[:, order], values[order]
+
+
+def net(
+    V: Array, n_nonzero: int, *, nonnegative: bool, epsilon: float, rng: np.random.Generator
+) -> Direction:
+    """Best of the random directions, each side of each, after a climb from the leaders."""
+    n, d = V.shape
+    C = sample_directions(rng, d, n_directions(n, d, epsilon))
+    C, values = leaders(V, C, n_nonzero, nonnegative=nonnegative)
+    tops = [climb(V, c, n_nonzero, nonnegative=nonnegative) for c in C[:, :N_CLIMBERS].T]
+    c, value = max(tops, key=lambda top: top[1])
     # The best sample alone proves its bound; climbing only moves the value up.
-    proven = value if d == 1 else max(value, float(values.max()) / (1.0 - epsilon))
+    proven = value if d == 1 else max(value, float(values[0]) / (1.0 - epsilon))
     return Direction(
-        c=tops[0][0],
+        c=c,
         value=value,
         upper_bound=proven,
         deterministic=d == 1,
         n_candidates=C.shape[1],
-        others=np.column_stack([c for c, _ in tops]),
+        others=C,
     )

@@ -12,7 +12,7 @@ Learning, PMLR 28(3), 747-755.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -28,11 +28,16 @@ from loadstone.solvers.spannogram.cost import Cost, choose_method, predicted_cos
 from loadstone.solvers.spannogram.direction import Direction
 from loadstone.solvers.spannogram.exact import exact
 from loadstone.solvers.spannogram.low_rank import Guarantee, LowRank, guarantee_of, low_rank_of
-from loadstone.solvers.spannogram.net import net
-from loadstone.solvers.spannogram.rank_one import best_loading, climb
+from loadstone.solvers.spannogram.net import leaders, net, sample_directions
+from loadstone.solvers.spannogram.rank_one import climb
 
 # Rows shorter than this share of the longest one are zero: they cannot be selected.
 _ZERO_ROW = 1e-14
+# Directions shown to the full covariance, and candidates renormalised under it.
+N_OPINIONS = 64
+N_SETTLED = 8
+# Largest block of candidates, in numbers.
+_BLOCK_ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -95,33 +100,62 @@ class Spannogram:
         proof = guarantee_of(
             A, found, size, nonnegative=nonnegative, accuracy=_accuracy(found, self.epsilon)
         )
-        W, values = self._loadings(S, constraint, allowed, A.V, found)
+        C = found.c[:, None]
+        if A.gap > 0.0:
+            C = second_opinions(A.V, found, size, nonnegative=nonnegative, rng=rng)
+        heights = np.zeros((S.n_features, C.shape[1]), dtype=S.dtype)
+        heights[allowed] = A.V @ C
+        finish = polish if self.polish else renormalise
+        W, values = settle(S, heights, constraint, finish, look_around=A.gap > 0.0)
         stop = Stop.EXACT if found.complete else Stop.WORK_LIMIT
         details = _details(A, found, proof, chosen, costs)
         return Loadings(W, values[:1], found.n_candidates, stop, details)
 
-    def _loadings(
-        self,
-        S: Covariance,
-        constraint: LoadingConstraint,
-        allowed: Array,
-        V: Array,
-        found: Direction,
-    ) -> tuple[Array, Array]:
-        """Candidates renormalised under the full covariance, best first.
 
-        The guarantee survives: each keeps at least the variance of its low-rank loading.
-        """
-        finish = polish if self.polish else renormalise
-        results: dict[bytes, tuple[Array, float]] = {}
-        for c in np.column_stack([found.c, found.others]).T:
-            w = np.zeros(S.n_features, dtype=S.dtype)
-            w[allowed] = best_loading(V, c, constraint.size, nonnegative=constraint.nonnegative)
-            name = np.flatnonzero(w).tobytes()
-            if name not in results:
-                results[name] = finish(S, w, constraint)
-        ranked = sorted(results.values(), key=lambda result: -result[1])
-        return np.column_stack([w for w, _ in ranked]), np.array([value for _, value in ranked])
+def settle(
+    S: Covariance,
+    heights: Array,
+    constraint: LoadingConstraint,
+    finish: Callable[[Covariance, Array, LoadingConstraint], tuple[Array, float]],
+    *,
+    look_around: bool,
+) -> tuple[Array, Array]:
+    """Candidates under the full covariance, renormalised, best first, with their variances.
+
+    The first column of ``heights`` is the answer of the search and always stays, so its
+    guarantee survives. With ``look_around`` the product that scores the candidates also
+    proposes the support each of them points to.
+    """
+    W = constraint.best_loading(heights)
+    if look_around:
+        SW = S @ W
+        images = constraint.best_loading(SW)
+        values = np.einsum("ij,ij->j", W, SW)
+        values = np.append(values, np.einsum("ij,ij->j", images, S @ images))
+        W = np.hstack([W, images])
+        order = np.argsort(-values, kind="stable")
+        W = W[:, [0, *order[order != 0]]]
+    distinct: dict[bytes, Array] = {}
+    for w in W.T:
+        distinct.setdefault(np.flatnonzero(w).tobytes(), w)
+    ranked = [finish(S, w, constraint) for w in list(distinct.values())[:N_SETTLED]]
+    ranked.sort(key=lambda result: -result[1])
+    return np.column_stack([w for w, _ in ranked]), np.array([value for _, value in ranked])
+
+
+def second_opinions(
+    V: Array, found: Direction, n_nonzero: int, *, nonnegative: bool, rng: np.random.Generator
+) -> Array:
+    """The best direction and other good ones, for the full covariance to choose from.
+
+    What the approximation hides can reverse the order of directions of similar value.
+    """
+    C = found.others
+    if C is None:
+        C = sample_directions(rng, V.shape[1], N_OPINIONS)
+        C = leaders(V, C, n_nonzero, nonnegative=nonnegative)[0]
+    room = max(4, min(N_OPINIONS, _BLOCK_ENTRIES // len(V)))
+    return np.column_stack([found.c, C[:, :room]])
 
 
 def search(
@@ -173,10 +207,9 @@ def _joined(
         for c in images
         if np.linalg.norm(c) > 0.0
     ]
-    others = np.column_stack([found.others, *(c for c, _ in tops)])
     c, value = max([(found.c, found.value), *tops], key=lambda top: top[1])
     bound = max(found.upper_bound, value)
-    return replace(found, c=c, value=value, others=others, upper_bound=bound)
+    return replace(found, c=c, value=value, upper_bound=bound)
 
 
 def _details(
@@ -196,7 +229,7 @@ def _details(
 def _nothing_left(S: Covariance, constraint: LoadingConstraint, A: LowRank) -> Loadings:
     """No direction stands out: every allowed loading has the same variance."""
     w = constraint.best_loading(np.ones(S.n_features, dtype=S.dtype))
-    nothing = Direction(np.zeros(0), 0.0, 0.0, True, 0, np.zeros((0, 0)))
+    nothing = Direction(np.zeros(0), 0.0, 0.0, deterministic=True, n_candidates=0)
     proof = Guarantee(1.0, True, A.shift + A.gap, True, A.gap)
     stop = Stop.EXACT if A.shift > 0.0 else Stop.EMPTY
     return Loadings(w[:, None], np.array([A.shift]), 0, stop, _details(A, nothing, proof, "exact", {}))
