@@ -248,9 +248,7 @@ def sweep_circle(
         if slots <= 0 or (zero < 0 and (slots >= n_tied or (nonnegative and above[n]))):
             continue
         for side in range(2):
-            size = choose_tied(
-                circle.tied, circle.slope, n_tied, slots, zero, side == 0, members
-            )
+            size = choose_tied(circle.tied, circle.slope, n_tied, slots, zero, side == 0, members)
             if count + size == 0:
                 continue
             mark = key
@@ -297,7 +295,17 @@ def sweep_row(
             if counts[1] == 0:
                 continue
             best, found = sweep_circle(
-                rows, n_nonzero, nonnegative, i, counts, circle, keys, best, direction, record,
-                found, prints,
+                rows,
+                n_nonzero,
+                nonnegative,
+                i,
+                counts,
+                circle,
+                keys,
+                best,
+                direction,
+                record,
+                found,
+                prints,
             )
     return best, found

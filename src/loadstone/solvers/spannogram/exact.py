@@ -100,7 +100,14 @@ def _plane(
     heights = np.append(heights, 0.0) if nonnegative else np.abs(heights)
     order = np.argsort(-heights, kind="stable")
     best, direction, found = kernels.sweep_plane(
-        V, n_nonzero, nonnegative, angles, first[by_angle], second[by_angle], order, incumbent,
+        V,
+        n_nonzero,
+        nonnegative,
+        angles,
+        first[by_angle],
+        second[by_angle],
+        order,
+        incumbent,
         record,
     )
     return best, direction, found, found

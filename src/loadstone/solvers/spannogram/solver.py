@@ -232,4 +232,6 @@ def _nothing_left(S: Covariance, constraint: LoadingConstraint, A: LowRank) -> L
     nothing = Direction(np.zeros(0), 0.0, 0.0, deterministic=True, n_candidates=0)
     proof = Guarantee(1.0, True, A.shift + A.gap, True, A.gap)
     stop = Stop.EXACT if A.shift > 0.0 else Stop.EMPTY
-    return Loadings(w[:, None], np.array([A.shift]), 0, stop, _details(A, nothing, proof, "exact", {}))
+    return Loadings(
+        w[:, None], np.array([A.shift]), 0, stop, _details(A, nothing, proof, "exact", {})
+    )
