@@ -7,6 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+
+from loadstone.solvers.spannogram.exact import candidate_supports, exact
+from loadstone.solvers.spannogram.solver import search
 from solvers.spannogram_oracles import (
     KINDS,
     brute_force,
@@ -14,9 +17,6 @@ from solvers.spannogram_oracles import (
     make_rows,
     selected_support,
 )
-
-from loadstone.solvers.spannogram.exact import candidate_supports, exact
-from loadstone.solvers.spannogram.solver import search
 
 SIDES = pytest.mark.parametrize("nonnegative", [True, False], ids=["nonnegative", "signed"])
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from solvers.spannogram_oracles import g_squared, inner_problem
 
 from loadstone.solvers.spannogram import circle_kernels, inner_kernels, sweep_kernels
+from solvers.spannogram_oracles import g_squared, inner_problem
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])

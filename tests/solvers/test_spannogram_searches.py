@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from solvers.spannogram_oracles import KINDS, brute_force, g_squared, make_rows
 
 from loadstone.solvers.spannogram.cones import cones
 from loadstone.solvers.spannogram.exact import exact
 from loadstone.solvers.spannogram.net import n_directions, net
 from loadstone.solvers.spannogram.rank_one import best_loading, climb, direction_values
+from solvers.spannogram_oracles import KINDS, brute_force, g_squared, make_rows
 
 SIDES = pytest.mark.parametrize("nonnegative", [True, False], ids=["nonnegative", "signed"])
 

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def"
 """Compiled rank-3 spannogram: one sweep along every circle on which two curves are equal.
 
 Every set of directions that selects one support is bounded by arcs on which
@@ -16,7 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit  # noqa: TID251
 
 from loadstone.solvers.spannogram.inner_kernels import SLACK, orthogonal_plane
 from loadstone.solvers.spannogram.sweep_kernels import SAME_ANGLE, SAME_ROW, solve_support
@@ -209,6 +210,45 @@ def _flip(rows, m, above, gram):  # pragma: no cover - compiled
 
 
 @njit(cache=True)
+def _count_above(rows, above, n, keys, gram):  # pragma: no cover - compiled
+    """Number and fingerprint of the rows above; their Gram matrix goes into ``gram``."""
+    count = 0
+    key = np.int64(0)
+    for m in range(n):
+        if above[m]:
+            count += 1
+            key += keys[m]
+            for a in range(3):
+                for b in range(3):
+                    gram[a, b] += rows[m, a] * rows[m, b]
+    return count, key
+
+
+@njit(cache=True)
+def _try_side(
+    rows, nonnegative, size, circle, gram, best, direction, record, found
+):  # pragma: no cover - compiled
+    """Solve (and record) the support of the rows above plus ``size`` tied members."""
+    above, members = circle.above, circle.members
+    wanted = _may_improve(rows, gram, members, size, best)
+    if not wanted and found >= record.shape[0]:
+        return best
+    for m in range(above.shape[0]):
+        if above[m]:
+            members[size] = m
+            size += 1
+    if found < record.shape[0]:
+        for t in range(size):
+            record[found, t] = members[t]
+    if wanted:
+        value, c = solve_support(rows, members, size, nonnegative, best)
+        if value > best:
+            best = value
+            direction[:] = c
+    return best
+
+
+@njit(cache=True)
 def sweep_circle(
     rows, n_nonzero, nonnegative, i, counts, circle, keys, best, direction, record, found, prints
 ):  # pragma: no cover - compiled
@@ -224,15 +264,7 @@ def sweep_circle(
     middle = 0.5 * (angle[n_crossings - 1] - period + angle[0])
     _first_state(circle, i, n_tied, middle, nonnegative)
     gram = np.zeros((3, 3))
-    count = 0
-    key = np.int64(0)
-    for m in range(n):
-        if above[m]:
-            count += 1
-            key += keys[m]
-            for a in range(3):
-                for b in range(3):
-                    gram[a, b] += rows[m, a] * rows[m, b]
+    count, key = _count_above(rows, above, n, keys, gram)
     e = 0
     while e < n_crossings:
         last = angle[e]
@@ -245,31 +277,17 @@ def sweep_circle(
                 key += keys[m] if above[m] else -keys[m]
             e += 1
         slots = n_nonzero - count
+        # The zero axis above the tie, or a tie away from the edge: the tie decides nothing here.
         if slots <= 0 or (zero < 0 and (slots >= n_tied or (nonnegative and above[n]))):
             continue
         for side in range(2):
             size = choose_tied(circle.tied, circle.slope, n_tied, slots, zero, side == 0, members)
             if count + size == 0:
                 continue
-            mark = key
+            prints[found] = key
             for t in range(size):
-                mark += keys[members[t]]
-            if found < prints.shape[0]:
-                prints[found] = mark
-            wanted = _may_improve(rows, gram, members, size, best)
-            if found < record.shape[0] or wanted:
-                for m in range(n):
-                    if above[m]:
-                        members[size] = m
-                        size += 1
-                for t in range(size):
-                    if found < record.shape[0]:
-                        record[found, t] = members[t]
-            if wanted:
-                value, c = solve_support(rows, members, size, nonnegative, best)
-                if value > best:
-                    best = value
-                    direction[:] = c
+                prints[found] += keys[members[t]]
+            best = _try_side(rows, nonnegative, size, circle, gram, best, direction, record, found)
             found += 1
     return best, found
 

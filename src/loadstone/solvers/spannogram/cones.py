@@ -57,7 +57,8 @@ class _Curves:
 
     def __init__(self, V: Array, n_nonzero: int, *, nonnegative: bool) -> None:
         self.V, self.n_nonzero, self.nonnegative = V, n_nonzero, nonnegative
-        self.keys = np.random.default_rng(0).integers(1, 2**62, size=V.shape[0])
+        rng = np.random.default_rng(0)
+        self.keys = np.asarray(rng.integers(1, 2**62, size=V.shape[0]))
         self.n_seen = 0
         self._peaks: dict[int, float] = {}
 
@@ -190,7 +191,7 @@ def _face_bound(W: Array, G: Array) -> Array:
     """Length of the projection of h onto each face, 0 where it falls outside the face."""
     if W.shape[1] == 1:
         return G[:, 0]
-    Q, R = np.linalg.qr(W.transpose(0, 2, 1))
+    R = np.linalg.qr(W.transpose(0, 2, 1)).R
     along = np.linalg.solve(R.transpose(0, 2, 1), G[:, :, None])
     weights = np.linalg.solve(R, along)[:, :, 0]
     length = np.linalg.norm(along[:, :, 0], axis=1)

@@ -22,7 +22,9 @@ def exact(V: Array, n_nonzero: int, *, nonnegative: bool) -> Direction:
     scale = np.linalg.norm(V, axis=1).max()
     V = np.ascontiguousarray(V / scale, dtype=np.float64)
     c, value = first_incumbent(V, n_nonzero, nonnegative=nonnegative)
-    best, better, _, count = _enumerate(V, n_nonzero, nonnegative, value, _no_record(n_nonzero))
+    best, better, _, count = _enumerate(
+        V, n_nonzero, value, _no_record(n_nonzero), nonnegative=nonnegative
+    )
     if best > value:
         c, value = climb(V, better, n_nonzero, nonnegative=nonnegative)
     return Direction(
@@ -38,9 +40,9 @@ def candidate_supports(V: Array, n_nonzero: int, *, nonnegative: bool) -> list[f
     """The distinct supports that some direction selects (Alg. 2), in order of discovery."""
     V = np.ascontiguousarray(V / np.linalg.norm(V, axis=1).max(), dtype=np.float64)
     # An infinite incumbent prunes every inner problem: only the supports are wanted.
-    count = _enumerate(V, n_nonzero, nonnegative, np.inf, _no_record(n_nonzero))[2]
+    count = _enumerate(V, n_nonzero, np.inf, _no_record(n_nonzero), nonnegative=nonnegative)[2]
     record = np.full((count, n_nonzero), -1, dtype=np.int64)
-    _enumerate(V, n_nonzero, nonnegative, np.inf, record)
+    _enumerate(V, n_nonzero, np.inf, record, nonnegative=nonnegative)
     return list(dict.fromkeys(frozenset(row[row >= 0].tolist()) for row in record))
 
 
@@ -49,12 +51,12 @@ def _no_record(n_nonzero: int) -> Array:
 
 
 def _enumerate(
-    V: Array, n_nonzero: int, nonnegative: bool, incumbent: float, record: Array
+    V: Array, n_nonzero: int, incumbent: float, record: Array, *, nonnegative: bool
 ) -> tuple[float, Array, int, int]:
     if not nonnegative and n_nonzero >= len(V):
         return _everything(V, incumbent, record)
     search = {1: _line, 2: _plane, 3: _space}[V.shape[1]]
-    return search(V, n_nonzero, nonnegative, incumbent, record)
+    return search(V, n_nonzero, incumbent, record, nonnegative=nonnegative)
 
 
 def _everything(V: Array, incumbent: float, record: Array) -> tuple[float, Array, int, int]:
@@ -66,7 +68,7 @@ def _everything(V: Array, incumbent: float, record: Array) -> tuple[float, Array
 
 
 def _line(
-    V: Array, n_nonzero: int, nonnegative: bool, incumbent: float, record: Array
+    V: Array, n_nonzero: int, incumbent: float, record: Array, *, nonnegative: bool
 ) -> tuple[float, Array, int, int]:
     """Rank one: the two supports of Proposition 3.1 (one without non-negativity)."""
     best, direction, found = incumbent, np.zeros(1), 0
@@ -87,7 +89,7 @@ def _line(
 
 
 def _plane(
-    V: Array, n_nonzero: int, nonnegative: bool, incumbent: float, record: Array
+    V: Array, n_nonzero: int, incumbent: float, record: Array, *, nonnegative: bool
 ) -> tuple[float, Array, int, int]:
     """Rank two: one sweep over the half circle through all crossings of two curves."""
     from loadstone.solvers.spannogram import sweep_kernels as kernels
@@ -114,7 +116,7 @@ def _plane(
 
 
 def _space(
-    V: Array, n_nonzero: int, nonnegative: bool, incumbent: float, record: Array
+    V: Array, n_nonzero: int, incumbent: float, record: Array, *, nonnegative: bool
 ) -> tuple[float, Array, int, int]:
     """Rank three: one sweep along every great circle on which two curves are equal."""
     from loadstone.solvers.spannogram import circle_kernels as kernels

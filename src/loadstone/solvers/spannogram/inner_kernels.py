@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def"
 """Compiled inner problem: the best direction for one candidate support.
 
 Notation (Section 5 of Asteris et al. 2014): ``R`` holds the rows of V in a
@@ -7,7 +8,7 @@ support, ``G = R'R``, and (P_d) is ``max c'Gc`` over unit c with ``R c >= 0``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit  # noqa: TID251
 
 # A row may miss zero by this fraction of its norm: the loss is its square, below rounding.
 FEASIBILITY = 1e-9

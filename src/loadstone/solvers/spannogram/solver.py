@@ -230,7 +230,13 @@ def _nothing_left(S: Covariance, constraint: LoadingConstraint, A: LowRank) -> L
     """No direction stands out: every allowed loading has the same variance."""
     w = constraint.best_loading(np.ones(S.n_features, dtype=S.dtype))
     nothing = Direction(np.zeros(0), 0.0, 0.0, deterministic=True, n_candidates=0)
-    proof = Guarantee(1.0, True, A.shift + A.gap, True, A.gap)
+    proof = Guarantee(
+        guarantee=1.0,
+        guarantee_is_deterministic=True,
+        upper_bound=A.shift + A.gap,
+        upper_bound_is_deterministic=True,
+        low_rank_gap=A.gap,
+    )
     stop = Stop.EXACT if A.shift > 0.0 else Stop.EMPTY
     return Loadings(
         w[:, None], np.array([A.shift]), 0, stop, _details(A, nothing, proof, "exact", {})

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def"
 """Compiled sweeps over the spannogram: every support that a direction can select.
 
 Notation: ``v_i`` are the rows of V, ``c`` a direction; the curve of feature i
@@ -9,7 +10,7 @@ supports while it has room, as rows padded with -1.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit  # noqa: TID251
 
 from loadstone.solvers.spannogram.inner_kernels import (
     SLACK,
@@ -20,7 +21,7 @@ from loadstone.solvers.spannogram.inner_kernels import (
 
 # Crossings closer than this (in radians) are one crossing with ties.
 SAME_ANGLE = 1e-13
-# Rows whose difference is this small, relative to the largest row, count as tied.
+# Rows (the longest has norm one) that differ by no more than this count as tied.
 SAME_ROW = 1e-12
 
 
