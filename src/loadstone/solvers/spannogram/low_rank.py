@@ -57,7 +57,8 @@ def low_rank_of(S: Covariance, rank: int) -> LowRank:
     shift = 0.0
     if n > rank:
         rest = (diagonal.sum() - values[:rank].sum()) / (n - rank)
-        if rest > tolerance and values[rank] - rest <= tolerance:
+        # A false alarm would cost nothing: what the shift misses is counted in the gap.
+        if rest > tolerance and values[rank] - rest <= max(tolerance, 1e-9 * values[0]):
             shift = float(rest)
     solid = values[:rank] - shift > tolerance
     count = int(solid.sum())
