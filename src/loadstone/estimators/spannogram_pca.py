@@ -89,8 +89,11 @@ class SpannogramPCA(SequentialComponents):
         What every search was predicted to cost, which decides ``method="auto"``.
     n_candidates_ : ndarray of int of shape (n_components_,)
         Candidate supports (exact) or directions (net, cones) looked at.
-    low_rank_factors_ : list of ndarray of shape (n_available_features, rank)
-        ``V`` with ``V V'`` the approximation of each component's turn.
+    n_nonzero_ : ndarray of int of shape (n_components_,)
+        Places each component had; ``cardinality_`` is how many it used.
+    low_rank_factors_ : list of ndarray of shape (n_features, rank)
+        ``V`` with ``V V'`` the approximation at each component's turn; rows of features
+        that may not be used are zero.
     directions_ : list of ndarray of shape (rank,)
         The direction of ``V`` each component came from.
     explained_variance_ : ndarray of shape (n_components_,)
@@ -154,7 +157,7 @@ class SpannogramPCA(SequentialComponents):
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from loadstone.estimators.spannogram_pca import SpannogramPCA
+    >>> from loadstone import SpannogramPCA
     >>> model = SpannogramPCA(n_nonzero=3, standardize=True).fit(load_wine().data)
     >>> model.cardinality_, model.method_
     (array([3]), ['exact'])
@@ -239,6 +242,7 @@ _NUMBERS = (
     "low_rank_gap",
     "shift",
     "n_candidates",
+    "n_nonzero",
 )
 
 
@@ -253,6 +257,7 @@ def _plain_component(search: Loadings) -> dict[str, Any]:
         "low_rank_gap": 0.0,
         "shift": 0.0,
         "n_candidates": 1,
+        "n_nonzero": search.matrix.shape[0],
         "method": "exact",
         "predicted_costs": {},
         "V": search.matrix * np.sqrt(max(variance, 0.0)),

@@ -12,7 +12,7 @@ Learning, PMLR 28(3), 747-755.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from loadstone.solvers.spannogram.cones import cones
 from loadstone.solvers.spannogram.cost import Cost, choose_method, predicted_costs, refusal
 from loadstone.solvers.spannogram.direction import Direction
 from loadstone.solvers.spannogram.exact import exact
-from loadstone.solvers.spannogram.low_rank import Guarantee, LowRank, guarantee_of, low_rank_of
+from loadstone.solvers.spannogram.low_rank import LowRank, guarantee_of, low_rank_of
 from loadstone.solvers.spannogram.net import leaders, net, sample_directions
 from loadstone.solvers.spannogram.rank_one import climb
 
@@ -103,13 +103,18 @@ class Spannogram:
         C = found.c[:, None]
         if A.gap > 0.0:
             C = second_opinions(A.V, found, size, nonnegative=nonnegative, rng=rng)
-        heights = np.zeros((S.n_features, C.shape[1]), dtype=S.dtype)
-        heights[allowed] = A.V @ C
+        V = np.zeros((S.n_features, A.V.shape[1]))
+        V[allowed] = A.V
+        heights = (V @ C).astype(S.dtype, copy=False)
         finish = polish if self.polish else renormalise
         W, values = settle(S, heights, constraint, finish, look_around=A.gap > 0.0)
-        stop = Stop.EXACT if found.complete else Stop.WORK_LIMIT
-        details = _details(A, found, proof, chosen, costs)
-        return Loadings(W, values[:1], found.n_candidates, stop, details)
+        details = {
+            **asdict(proof),
+            **_search_details(found, V, chosen, costs),
+            "shift": A.shift,
+            "n_nonzero": size,
+        }
+        return Loadings(W, values[:1], found.n_candidates, _stop(found, chosen), details)
 
 
 def settle(
@@ -212,32 +217,37 @@ def _joined(
     return replace(found, c=c, value=value, upper_bound=bound)
 
 
-def _details(
-    A: LowRank, found: Direction, proof: Guarantee, chosen: str, costs: dict[str, Cost]
-) -> Mapping[str, Any]:
+def _search_details(
+    found: Direction, V: Array, chosen: str, costs: dict[str, Cost]
+) -> dict[str, Any]:
     return {
-        **asdict(proof),
         "method": chosen,
         "predicted_costs": costs,
         "n_candidates": found.n_candidates,
-        "shift": A.shift,
-        "V": A.V,
+        "V": V,
         "direction": found.c,
     }
+
+
+def _stop(found: Direction, chosen: str) -> Stop:
+    if not found.complete:
+        return Stop.WORK_LIMIT
+    return Stop.EXACT if chosen == "exact" else Stop.ACCURATE
 
 
 def _nothing_left(S: Covariance, constraint: LoadingConstraint, A: LowRank) -> Loadings:
     """No direction stands out: every allowed loading has the same variance."""
     w = constraint.best_loading(np.ones(S.n_features, dtype=S.dtype))
     nothing = Direction(np.zeros(0), 0.0, 0.0, deterministic=True, n_candidates=0)
-    proof = Guarantee(
-        guarantee=1.0,
-        guarantee_is_deterministic=True,
-        upper_bound=A.shift + A.gap,
-        upper_bound_is_deterministic=True,
-        low_rank_gap=A.gap,
-    )
+    details = {
+        "guarantee": 1.0,
+        "guarantee_is_deterministic": True,
+        "upper_bound": A.shift + A.gap,
+        "upper_bound_is_deterministic": True,
+        "low_rank_gap": A.gap,
+        **_search_details(nothing, np.zeros((S.n_features, 0)), "exact", {}),
+        "shift": A.shift,
+        "n_nonzero": constraint.size,
+    }
     stop = Stop.EXACT if A.shift > 0.0 else Stop.EMPTY
-    return Loadings(
-        w[:, None], np.array([A.shift]), 0, stop, _details(A, nothing, proof, "exact", {})
-    )
+    return Loadings(w[:, None], np.array([A.shift]), 0, stop, details)
