@@ -16,7 +16,7 @@ import numpy as np
 
 from loadstone import EMPCA, SpannogramPCA
 from loadstone.solvers.spannogram.exact import exact
-from loadstone.solvers.spannogram.net import net
+from loadstone.solvers.spannogram.solver import search
 
 SIZES = {
     "cbcl_faces": (5, 10, 20, 30, 40, 60, 80, 100, 140, 180, 220, 260, 300, 361),
@@ -40,10 +40,11 @@ def growth():
     previous = None
     for n in (10**3, 10**4, 10**5, 10**6):
         V = np.random.default_rng(0).standard_normal((n, 3))
+        V *= np.array([4.0, 2.0, 1.0])
         found, seconds = timed(
-            lambda V=V: net(
-                V, 50, nonnegative=True, epsilon=0.1, rng=np.random.default_rng(0)
-            ),
+            lambda V=V: search(V, 50, "net", 0.1, nonnegative=True, rng=np.random.default_rng(0))[
+                0
+            ],
             repeats=3 if n < 10**6 else 1,
         )
         exponent = "" if previous is None else f"   exponent {np.log10(seconds / previous):.2f}"

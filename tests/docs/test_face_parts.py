@@ -26,5 +26,7 @@ def test_six_disjoint_components_are_localised_parts(monkeypatch, capsys):
     # where forty pixels drawn at random fall into two dozen.
     for part in model.components_:
         patches, n_patches = label(part.reshape(19, 19) > 0, structure=np.ones((3, 3)))
-        energy = np.sort([np.sum(part.reshape(19, 19)[patches == p + 1] ** 2) for p in range(n_patches)])
+        energy = np.sort(
+            [np.sum(part.reshape(19, 19)[patches == p + 1] ** 2) for p in range(n_patches)]
+        )
         assert energy[-3:].sum() > 0.9

@@ -6,7 +6,12 @@ import pytest
 from loadstone.solvers.spannogram.cones import cones
 from loadstone.solvers.spannogram.exact import exact
 from loadstone.solvers.spannogram.net import n_directions, net
-from loadstone.solvers.spannogram.rank_one import best_loading, climb, direction_values
+from loadstone.solvers.spannogram.rank_one import (
+    best_loading,
+    climb,
+    direction_values,
+    longest_first,
+)
 from solvers.spannogram_oracles import KINDS, brute_force, g_squared, make_rows
 
 SIDES = pytest.mark.parametrize("nonnegative", [True, False], ids=["nonnegative", "signed"])
@@ -20,6 +25,31 @@ def test_direction_values_are_the_definition(nonnegative, monkeypatch):
     for n_nonzero in (1, 6, 20):
         values = direction_values(V, C, n_nonzero, nonnegative=nonnegative)
         assert values == pytest.approx([g_squared(V, c, n_nonzero, nonnegative) for c in C.T])
+
+
+@SIDES
+@pytest.mark.parametrize("tail", [0.3, 3.0])
+def test_skipping_short_rows_changes_no_value(nonnegative, tail):
+    rng = np.random.default_rng(8)
+    V = longest_first(rng.standard_normal((6000, 3)) * rng.pareto(tail, size=(6000, 1)))
+    C = rng.standard_normal((3, 50))
+    C /= np.linalg.norm(C, axis=0)
+    for n_nonzero in (1, 40, 200):
+        values = direction_values(V, C, n_nonzero, nonnegative=nonnegative)
+        plain = direction_values(V[::-1], C, n_nonzero, nonnegative=nonnegative)
+        assert values == pytest.approx(plain, rel=1e-13)
+
+
+def test_skipping_is_right_where_too_few_rows_are_positive():
+    V = -np.abs(np.random.default_rng(9).standard_normal((5000, 2)))
+    V[4990:] *= -1e-3
+    values = direction_values(longest_first(V), np.eye(2), 20, nonnegative=True)
+    assert values == pytest.approx([g_squared(V, c, 20, True) for c in np.eye(2)])
+
+
+def test_longest_first_drops_zero_rows_only():
+    V = np.array([[0.0, 1.0], [0.0, 0.0], [3.0, 0.0], [1e-9, 0.0]])
+    assert longest_first(V).tolist() == [[3.0, 0.0], [0.0, 1.0], [1e-9, 0.0]]
 
 
 @SIDES

@@ -29,10 +29,8 @@ from loadstone.solvers.spannogram.direction import Direction
 from loadstone.solvers.spannogram.exact import exact
 from loadstone.solvers.spannogram.low_rank import LowRank, guarantee_of, low_rank_of
 from loadstone.solvers.spannogram.net import leaders, net, sample_directions
-from loadstone.solvers.spannogram.rank_one import climb
+from loadstone.solvers.spannogram.rank_one import climb, longest_first
 
-# Rows shorter than this share of the longest one are zero: they cannot be selected.
-_ZERO_ROW = 1e-14
 # Directions shown to the full covariance, and candidates renormalised under it.
 N_OPINIONS = 64
 N_SETTLED = 8
@@ -158,7 +156,7 @@ def second_opinions(
     C = found.others
     if C is None:
         C = sample_directions(rng, V.shape[1], N_OPINIONS)
-        C = leaders(V, C, n_nonzero, nonnegative=nonnegative)[0]
+        C = leaders(longest_first(V), C, n_nonzero, nonnegative=nonnegative)[0]
     room = max(4, min(N_OPINIONS, _BLOCK_ENTRIES // len(V)))
     return np.column_stack([found.c, C[:, :room]])
 
@@ -177,8 +175,7 @@ def search(
     Returns what was found, the method that found it and the predicted costs.
     Raises ValueError with the estimate and the alternative where the method cannot run.
     """
-    norms = np.linalg.norm(V, axis=1)
-    rows = np.ascontiguousarray(V[norms > _ZERO_ROW * norms.max()], dtype=np.float64)
+    rows = longest_first(V)
     n, rank = rows.shape
     n_nonzero = min(n_nonzero, n)
     costs = predicted_costs(n, rank, epsilon, nonnegative=nonnegative)
