@@ -5,8 +5,9 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from real_data import data_file
 from scipy.ndimage import label
+
+from real_data import data_file
 
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "examples" / "plot_face_parts.py"
 

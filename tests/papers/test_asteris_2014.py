@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from real_data import arrays
 
 from loadstone import EMPCA, SpannogramPCA
+from real_data import arrays
 
 pytestmark = pytest.mark.papers
 

@@ -58,23 +58,29 @@ def plot_spannogram(
         from matplotlib import pyplot as plt
 
         _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-    angles = np.linspace(-np.pi, np.pi, _N_ANGLES)
-    heights = _heights(V, np.stack([np.sin(angles), np.cos(angles)]), nonnegative=nonnegative)
     ax.axvspan(low, high, color="0.9", zorder=0, label="_interval")
     ax.axhline(0.0, color="0.3", linewidth=0.8)
+    _draw_curves(ax, V, chosen, model._names(feature_names), max_curves, nonnegative=nonnegative)
+    ax.axvline(np.arctan2(c[0], c[1]), color="k", linestyle="--", linewidth=1.0)
+    ax.set(xlim=(-np.pi, np.pi), xlabel=r"$\phi$", ylabel="height of the feature's curve")
+    ax.set_title(f"Spannogram of component {component + 1}")
+    return ax
+
+
+def _draw_curves(
+    ax: Axes, V: Any, chosen: Any, names: Any, max_curves: int, *, nonnegative: bool
+) -> None:
+    """One curve per feature: grey, or coloured and named where it is selected."""
+    angles = np.linspace(-np.pi, np.pi, _N_ANGLES)
+    heights = _heights(V, np.stack([np.sin(angles), np.cos(angles)]), nonnegative=nonnegative)
     size = np.linalg.norm(V, axis=1)
     size[chosen] = -1.0
     others = np.argsort(-size, kind="stable")[:max_curves]
     ax.plot(angles, heights[others[size[others] > 0.0]].T, color="0.7", linewidth=0.6)
-    names = model._names(feature_names)
     for i in chosen:
         ax.plot(angles, heights[i], linewidth=1.4, label=str(names[i]))
-    ax.axvline(np.arctan2(c[0], c[1]), color="k", linestyle="--", linewidth=1.0)
     if chosen.size <= 10:
         ax.legend(loc="upper right", fontsize="small")
-    ax.set(xlim=(-np.pi, np.pi), xlabel=r"$\phi$", ylabel="height of the feature's curve")
-    ax.set_title(f"Spannogram of component {component + 1}")
-    return ax
 
 
 def constant_interval(

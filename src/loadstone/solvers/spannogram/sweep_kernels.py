@@ -138,6 +138,15 @@ def _try_support(
 
 
 @njit(cache=True)
+def _positions(order):  # pragma: no cover - compiled
+    """Where each curve stands in ``order``."""
+    position = np.empty(order.shape[0], dtype=np.int64)
+    for p in range(order.shape[0]):
+        position[order[p]] = p
+    return position
+
+
+@njit(cache=True)
 def sweep_plane(
     V, n_nonzero, nonnegative, angles, first, second, order, incumbent, record
 ):  # pragma: no cover - compiled
@@ -149,9 +158,7 @@ def sweep_plane(
     n = V.shape[0]
     rows = order.shape[0]
     n_angles = angles.shape[0]
-    position = np.empty(rows, dtype=np.int64)
-    for p in range(rows):
-        position[order[p]] = p
+    position = _positions(order)
     best = incumbent
     direction = np.zeros(2)
     found = 0
