@@ -121,15 +121,26 @@ def test_polish_never_loses_variance(method):
 
 
 def test_auto_chooses_by_cost_and_says_so():
-    small = SpannogramPCA(n_nonzero=3).fit(spiked_data())
-    assert small.method_ == ["exact"]
-    assert set(small.predicted_costs_[0]) == {"exact", "cones", "net"}
-    rng = np.random.default_rng(0)
-    wide = SpannogramPCA(n_nonzero=3).fit(rng.standard_normal((10, 600)))
-    assert wide.method_ == ["cones"]
-    deep = SpannogramPCA(n_nonzero=3, rank=6, epsilon=0.3).fit(rng.standard_normal((20, 30)))
+    X = spiked_data()
+    line = SpannogramPCA(n_nonzero=3, rank=1).fit(X)
+    assert line.method_ == ["exact"]
+    space = SpannogramPCA(n_nonzero=3).fit(X)
+    assert space.method_ == ["cones"]
+    costs = space.predicted_costs_[0]
+    assert set(costs) == {"exact", "cones", "net"}
+    assert costs["cones"].seconds < costs["exact"].seconds
+    deep = SpannogramPCA(n_nonzero=3, rank=6, epsilon=0.3).fit(X)
     assert deep.method_ == ["net"]
     assert set(deep.predicted_costs_[0]) == {"net"}
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_auto_usually_proves_far_more_than_epsilon(nonnegative):
+    A, V = low_rank_matrix(40, 3, seed=2)
+    auto = SpannogramPCA(n_nonzero=9, nonnegative=nonnegative).fit_covariance(A)
+    exact = SpannogramPCA(n_nonzero=9, nonnegative=nonnegative, method="exact").fit_covariance(A)
+    assert auto.marginal_variance_ == pytest.approx(exact.marginal_variance_, rel=1e-9)
+    assert auto.upper_bound_ == pytest.approx(auto.marginal_variance_, rel=1e-9)
 
 
 def test_exact_refuses_with_the_estimate_and_the_alternative():

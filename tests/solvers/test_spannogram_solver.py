@@ -93,13 +93,20 @@ def test_all_ranks_up_to_everything():
     assert np.allclose(A.V @ A.V.T, S.matrix)
 
 
+def _chosen(n):
+    return [
+        choose_method("auto", predicted_costs(n, rank, 0.1, nonnegative=True))
+        for rank in range(1, 7)
+    ]
+
+
 def test_costs_grow_and_the_choice_follows_them():
     costs = [predicted_costs(n, 3, 0.1, nonnegative=True) for n in (50, 500, 10_000)]
     for name in ("exact", "cones", "net"):
         assert np.all(np.diff([cost[name].seconds for cost in costs]) > 0)
-    assert [choose_method("auto", cost) for cost in costs] == ["exact", "cones", "cones"]
+    assert _chosen(50) == ["exact", "cones", "cones", "cones", "cones", "net"]
+    assert _chosen(10_000_000) == ["exact", "cones", "net", "net", "net", "net"]
     assert choose_method("net", costs[0]) == "net"
-    assert choose_method("auto", predicted_costs(10**7, 5, 0.1, nonnegative=True)) == "net"
     assert costs[0]["exact"].n_candidates == 51 * 50 * 49 // 6
 
 

@@ -41,10 +41,10 @@ class SpannogramPCA(SequentialComponents):
         and costs more; see Notes.
     method : {"auto", "exact", "net", "cones"}, default="auto"
         ``"exact"`` enumerates all candidate supports (rank up to 3). ``"cones"`` is a
-        branch and bound over directions (rank up to 5), certain to within ``epsilon``.
-        ``"net"`` samples directions, within ``epsilon`` with probability
-        ``1 - 1/n_features``. ``"auto"`` takes the first of these whose predicted cost is
-        acceptable; ``method_`` says which.
+        branch and bound over directions (rank up to 5), certain to within ``epsilon`` and
+        usually much closer. ``"net"`` samples directions, within ``epsilon`` with
+        probability ``1 - 1/n_features``. ``"auto"`` takes the cheaper of the two with a
+        proof, or the net where either would take long; ``method_`` says which.
     epsilon : float, default=0.1
         Relative accuracy of ``"net"`` and ``"cones"`` on the approximation.
     polish : bool, default=False
@@ -160,7 +160,7 @@ class SpannogramPCA(SequentialComponents):
     >>> from loadstone import SpannogramPCA
     >>> model = SpannogramPCA(n_nonzero=3, standardize=True).fit(load_wine().data)
     >>> model.cardinality_, model.method_
-    (array([3]), ['exact'])
+    (array([3]), ['cones'])
     >>> bool(model.marginal_variance_[0] <= model.upper_bound_[0])
     True
     """

@@ -43,13 +43,7 @@ def plot_spannogram(
     -------
     matplotlib Axes
     """
-    V, c = model.low_rank_factors_[component], model.directions_[component]
-    if V.shape[1] != 2:
-        msg = (
-            f"component {component} was found with an approximation of rank {V.shape[1]}; "
-            "a spannogram can be drawn for rank 2, so fit SpannogramPCA(rank=2)"
-        )
-        raise ValueError(msg)
+    V, c = _rank_two_factor(model, component)
     nonnegative = model.nonnegative
     n_nonzero = int(model.n_nonzero_[component])
     chosen = _selected(V, c, n_nonzero, nonnegative=nonnegative)
@@ -65,6 +59,17 @@ def plot_spannogram(
     ax.set(xlim=(-np.pi, np.pi), xlabel=r"$\phi$", ylabel="height of the feature's curve")
     ax.set_title(f"Spannogram of component {component + 1}")
     return ax
+
+
+def _rank_two_factor(model: Any, component: int) -> tuple[Any, Any]:
+    V, c = model.low_rank_factors_[component], model.directions_[component]
+    if V.shape[1] != 2:
+        msg = (
+            f"component {component} was found with an approximation of rank {V.shape[1]}; "
+            "a spannogram can be drawn for rank 2, so fit SpannogramPCA(rank=2)"
+        )
+        raise ValueError(msg)
+    return V, c
 
 
 def _draw_curves(

@@ -107,11 +107,17 @@ def trace_circle(rows, i, j, sign, nonnegative, circle):  # pragma: no cover - c
     Returns their numbers, or zeros where there is no circle or an earlier pair owns it.
     """
     flat, angle, owner = circle.flat, circle.angle, circle.owner
-    e = rows[i] - sign * rows[j]
-    length = np.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
+    # Element by element: array expressions would take longer to compile than to run.
+    e = np.empty(3)
+    length = 0.0
+    for a in range(3):
+        e[a] = rows[i, a] - sign * rows[j, a]
+        length += e[a] * e[a]
+    length = np.sqrt(length)
     if length <= SAME_ROW:
         return 0, 0
-    e /= length
+    for a in range(3):
+        e[a] /= length
     B = orthogonal_plane(e)
     for m in range(rows.shape[0]):
         for a in range(2):
@@ -122,8 +128,9 @@ def trace_circle(rows, i, j, sign, nonnegative, circle):  # pragma: no cover - c
     # On the whole circle a curve crosses the tie at two opposite points; absolute values
     # repeat after half of it and cross at v_m = v_i and at v_m = -v_i.
     period = 2.0 * np.pi if nonnegative else np.pi
-    n_tied = 0
-    n_crossings = 0
+    # A plain 0 would make the compiler build everything below twice.
+    n_tied = np.int64(0)
+    n_crossings = np.int64(0)
     for m in range(rows.shape[0]):
         tie = _tie_sign(flat, m, i, nonnegative)
         if tie != 0.0:
@@ -170,7 +177,7 @@ def choose_tied(tied, slope, n_tied, slots, zero, from_top, members):  # pragma:
     ``zero`` is the position of the zero axis among the tied rows, -1 if it is
     not there: rows at or behind it are never selected.
     """
-    size = 0
+    size = np.int64(0)
     for t in range(n_tied):
         p = t if from_top else n_tied - 1 - t
         if size == slots or (zero >= 0 and slope[p] == slope[zero]):
@@ -183,7 +190,10 @@ def choose_tied(tied, slope, n_tied, slots, zero, from_top, members):  # pragma:
 @njit(cache=True)
 def _may_improve(rows, gram, members, size, incumbent):  # pragma: no cover - compiled
     """Whether trace and Frobenius norm leave room above the incumbent."""
-    G = gram.copy()
+    G = np.empty((3, 3))
+    for a in range(3):
+        for b in range(3):
+            G[a, b] = gram[a, b]
     for t in range(size):
         for a in range(3):
             for b in range(3):
@@ -244,7 +254,8 @@ def _try_side(
         value, c = solve_support(rows, members, size, nonnegative, best)
         if value > best:
             best = value
-            direction[:] = c
+            for a in range(3):
+                direction[a] = c[a]
     return best
 
 
@@ -256,7 +267,7 @@ def sweep_circle(
     n_tied, n_crossings = counts
     angle, owner, above, members = circle.angle, circle.owner, circle.above, circle.members
     n = rows.shape[0] - 1 if nonnegative else rows.shape[0]
-    zero = -1
+    zero = np.int64(-1)
     for t in range(n_tied):
         if circle.tied[t] == n:
             zero = t

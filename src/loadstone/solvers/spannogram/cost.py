@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from loadstone.solvers.spannogram.cones import MAX_RANK
+from loadstone.solvers.spannogram.cones import (
+    MAX_RANK,
+    SECONDS_PER_FACE,
+    SECONDS_PER_HEIGHT,
+)
 from loadstone.solvers.spannogram.exact import EXACT_RANKS
 from loadstone.solvers.spannogram.net import n_directions
 
 METHODS = ("auto", "exact", "net", "cones")
 #: Crossings beyond which an exact run is refused.
 MAX_CROSSINGS = 20_000_000
-#: Seconds that ``method="auto"`` spends on a proof before it takes the next cheaper one.
-EXACT_PATIENCE = 1.0
-CONES_PATIENCE = 10.0
+#: Seconds that ``method="auto"`` spends on a proof; beyond, it takes the net.
+PATIENCE = 10.0
+#: Seconds to load the compiled sweeps of ranks 2 and 3 (several times that to compile them).
+START_UP = 2.0
 
 # Seconds per unit of work on one slow core; only their ratios decide anything.
 _PER_PLANE_CROSSING = 3.5e-7
 _PER_CIRCLE_CROSSING = 1.5e-7
-_PER_HEIGHT = 2.5e-8
-_PER_FACE = 2e-5
 # Directions a flat spectrum needed at epsilon = 0.1, by rank.
 _CONE_DIRECTIONS = {1: 2, 2: 20, 3: 80, 4: 400, 5: 4000}
 
@@ -44,32 +47,32 @@ class Cost:
 def predicted_costs(
     n_features: int, rank: int, epsilon: float, *, nonnegative: bool
 ) -> dict[str, Cost]:
-    """Cost of every search that exists at this rank, the most rigorous first."""
+    """Cost of every search that exists at this rank, those with a proof first."""
     costs = {}
     sides = 1 if nonnegative else 2
     if rank in EXACT_RANKS:
         crossings = sides * math.comb(n_features + 1, rank)
         # Rank 3 walks along each of the circles, which meets every triple point three times.
-        each = {1: 1e-9, 2: _PER_PLANE_CROSSING, 3: 6 * _PER_CIRCLE_CROSSING}[rank]
-        costs["exact"] = Cost(crossings, crossings * each)
+        each = {1: 1e-8, 2: _PER_PLANE_CROSSING, 3: 6 * _PER_CIRCLE_CROSSING}[rank]
+        start_up = 0.0 if rank == 1 else START_UP
+        costs["exact"] = Cost(crossings, start_up + crossings * each)
     if rank <= MAX_RANK:
         depth = 1.0 + max(0.0, math.log10(0.1 / max(epsilon, 1e-12)))
         count = math.ceil(_CONE_DIRECTIONS[rank] * depth)
-        costs["cones"] = Cost(count, count * (n_features * _PER_HEIGHT + 2**rank * _PER_FACE))
+        each = n_features * SECONDS_PER_HEIGHT + 2**rank * SECONDS_PER_FACE
+        costs["cones"] = Cost(count, count * each)
     count = n_directions(n_features, rank, epsilon) * (2 if nonnegative else 1)
-    costs["net"] = Cost(count, count * n_features * _PER_HEIGHT)
+    costs["net"] = Cost(count, count * n_features * SECONDS_PER_HEIGHT)
     return costs
 
 
 def choose_method(method: str, costs: dict[str, Cost]) -> str:
-    """The search to run: as asked, or the most rigorous one that is cheap enough."""
+    """The search to run: as asked, or the cheapest one with a proof, or the net."""
     if method != "auto":
         return method
-    patience = {"exact": EXACT_PATIENCE, "cones": CONES_PATIENCE}
-    for name, seconds in patience.items():
-        if name in costs and costs[name].seconds <= seconds:
-            return name
-    return "net"
+    proofs = [name for name in ("exact", "cones") if name in costs]
+    cheapest = min(proofs, key=lambda name: costs[name].seconds, default="net")
+    return cheapest if costs[cheapest].seconds <= PATIENCE else "net"
 
 
 def refusal(method: str, rank: int, n_features: int, costs: dict[str, Cost]) -> str | None:

@@ -20,10 +20,12 @@ SLACK = 1e-13
 def leading_eigenpair(G):  # pragma: no cover - compiled
     """Largest eigenvalue and its eigenvector of a small symmetric matrix (cyclic Jacobi)."""
     d = G.shape[0]
-    A = G.copy()
-    Q = np.zeros((d, d))
+    A = np.empty((d, d))
+    Q = np.empty((d, d))
     for i in range(d):
-        Q[i, i] = 1.0
+        for j in range(d):
+            A[i, j] = G[i, j]
+            Q[i, j] = 1.0 if i == j else 0.0
     for _ in range(30):
         off = 0.0
         total = 0.0
@@ -61,7 +63,10 @@ def leading_eigenpair(G):  # pragma: no cover - compiled
     for i in range(1, d):
         if A[i, i] > A[best, best]:
             best = i
-    return A[best, best], Q[:, best].copy()
+    u = np.empty(d)
+    for i in range(d):
+        u[i] = Q[i, best]
+    return A[best, best], u
 
 
 @njit(cache=True)

@@ -47,7 +47,7 @@ class Spannogram:
     rank : int
         Rank of the approximation.
     method : {"auto", "exact", "net", "cones"}
-        How directions are searched; "auto" takes the most rigorous one that is cheap.
+        How directions are searched; "auto" takes the cheapest one with a proof, or the net.
     epsilon : float
         Relative accuracy of "net" (with probability ``1 - 1/n_features``) and "cones".
     polish : bool

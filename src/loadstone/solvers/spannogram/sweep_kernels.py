@@ -132,7 +132,8 @@ def _try_support(
             record[found, t] = members[t]
     value, c = solve_support(V, members, size, nonnegative, best)
     if value > best:
-        direction[:] = c
+        for a in range(V.shape[1]):
+            direction[a] = c[a]
         return value
     return best
 
@@ -161,12 +162,13 @@ def sweep_plane(
     position = _positions(order)
     best = incumbent
     direction = np.zeros(2)
-    found = 0
+    # A plain 0 would make the compiler build everything below twice.
+    found = np.int64(0)
     # The supports at c and at -c are order[:top] and order[bottom:].
     top = -1
     bottom = rows + 1
-    lo = 0
-    hi = rows - 1
+    lo = np.int64(0)
+    hi = np.int64(rows - 1)
     previous = angles[n_angles - 1] - np.pi
     e = 0
     while e < n_angles:
