@@ -86,7 +86,7 @@ class SpannogramPCA(SequentialComponents):
     method_ : list of str
         The search that ran for each component.
     predicted_costs_ : list of dict
-        What every search was predicted to cost, which decides ``method="auto"``.
+        Seconds every search was predicted to take, which decide ``method="auto"``.
     n_candidates_ : ndarray of int of shape (n_components_,)
         Candidate supports (exact) or directions (net, cones) looked at.
     n_nonzero_ : ndarray of int of shape (n_components_,)
@@ -229,7 +229,10 @@ class SpannogramPCA(SequentialComponents):
         for name in _NUMBERS:
             setattr(self, f"{name}_", np.array([details[name] for details in told]))
         self.method_ = [details["method"] for details in told]
-        self.predicted_costs_ = [details["predicted_costs"] for details in told]
+        self.predicted_costs_ = [
+            {name: cost.seconds for name, cost in details["predicted_costs"].items()}
+            for details in told
+        ]
         self.low_rank_factors_ = [details["V"] for details in told]
         self.directions_ = [details["direction"] for details in told]
 

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, assignment"
 """Compiled rank-3 spannogram: one sweep along every circle on which two curves are equal.
 
 Every set of directions that selects one support is bounded by arcs on which

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, assignment"
 """Compiled inner problem: the best direction for one candidate support.
 
 Notation (Section 5 of Asteris et al. 2014): ``R`` holds the rows of V in a

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, assignment"
 """Compiled sweeps over the spannogram: every support that a direction can select.
 
 Notation: ``v_i`` are the rows of V, ``c`` a direction; the curve of feature i
