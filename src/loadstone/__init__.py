@@ -12,6 +12,7 @@ _HOMES = {
     "Certificate": "loadstone.certificates.certificate",
     "EMPCA": "loadstone.estimators.em_pca",
     "ExactSparsePCA": "loadstone.estimators.exact_sparse_pca",
+    "SpannogramPCA": "loadstone.estimators.spannogram_pca",
     "SparsePCA": "loadstone.estimators.sparse_pca",
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
     "certify": "loadstone.estimators.certify",
