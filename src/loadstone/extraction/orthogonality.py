@@ -1,0 +1,189 @@
+"""How components relate to one another: the choice, its search, and its measurement.
+
+==============  ==========================================================================
+``none``        deflation alone; loadings may overlap and correlate
+``disjoint``    no feature serves two components
+``quasi``       any two components are at least ``min_angle`` degrees apart
+``strict``      loadings are orthogonal; without negative loadings that means disjoint
+``uncorrelated``  scores are uncorrelated
+==============  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance, DeflatedCovariance, leading_eigenpairs
+from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
+from loadstone.extraction.quasi_orthogonal import climb_within_angle
+
+__all__ = [
+    "ORTHOGONALITIES",
+    "Orthogonality",
+    "Search",
+    "orthogonality_violation",
+    "without_components",
+]
+
+ORTHOGONALITIES = ("none", "disjoint", "quasi", "strict", "uncorrelated")
+#: Largest inner product of unit-norm loadings that still counts as orthogonal.
+STRICT_TOL = 1e-8
+#: Largest correlation of scores that still counts as uncorrelated.
+UNCORRELATED_TOL = 1e-6
+# Starting directions for the constrained searches.
+_N_EIGENVECTORS = 8
+# Shares of the used features that are set free again, heaviest loadings last.
+_FREED = (0.0, 0.25, 0.5, 0.75)
+
+#: Finds the best component of a covariance under a constraint, others left aside.
+Search = Callable[[Covariance, LoadingConstraint], "Candidate | None"]
+
+
+def orthogonality_violation(loadings: Array) -> Array:
+    """``|w_i'w_j|`` for every pair of unit-norm components, with a zero diagonal."""
+    W = np.asarray(loadings, dtype=np.float64)
+    violation = np.abs(W.T @ W)
+    np.fill_diagonal(violation, 0.0)
+    return violation
+
+
+def without_components(S: Covariance, loadings: Array) -> Covariance:
+    """``S`` with everything removed that the scores of ``loadings`` explain (Schur complement)."""
+    if loadings.shape[1] == 0:
+        return S
+    U = S @ loadings
+    G = loadings.T.astype(np.float64) @ U.astype(np.float64)
+    C = np.linalg.pinv((G + G.T) / 2, rcond=1e-10, hermitian=True)
+    return DeflatedCovariance(S, U, C.astype(S.dtype))
+
+
+@dataclass(frozen=True)
+class Orthogonality:
+    """One of :data:`ORTHOGONALITIES`, with the angle that ``"quasi"`` keeps."""
+
+    kind: str = "none"
+    min_angle: float = 85.0
+
+    def refuses(self, constraint: LoadingConstraint) -> str | None:
+        """Why this choice makes no sense for ``constraint``; ``None`` where it does."""
+        if self.kind == "uncorrelated" and constraint.nonnegative:
+            return (
+                "orthogonality='uncorrelated' needs loadings of both signs: features that correlate "
+                "positively cannot be added up to uncorrelated scores; use nonnegative=False, or "
+                "orthogonality='disjoint' or 'quasi'"
+            )
+        return None
+
+    @property
+    def largest_cosine(self) -> float:
+        """What ``min_angle`` allows."""
+        return float(np.cos(np.deg2rad(self.min_angle)))
+
+    def broken_promise(self, S: Covariance, loadings: Array) -> float:
+        """By how much the components miss what was asked; 0 where they keep it."""
+        violation = orthogonality_violation(loadings)
+        if self.kind == "disjoint":
+            return float(((loadings != 0).sum(axis=1) > 1).any())
+        if self.kind == "quasi":
+            return max(0.0, float(violation.max(initial=0.0)) - self.largest_cosine)
+        if self.kind == "strict":
+            return max(0.0, float(violation.max(initial=0.0)) - STRICT_TOL)
+        if self.kind == "uncorrelated":
+            from loadstone.metrics import score_correlation
+
+            R = np.abs(score_correlation(S, loadings))
+            np.fill_diagonal(R, 0.0)
+            return max(0.0, float(R.max(initial=0.0)) - UNCORRELATED_TOL)
+        return 0.0
+
+    def find(
+        self,
+        S: Covariance,
+        remaining: Covariance,
+        others: Array,
+        constraint: LoadingConstraint,
+        search: Search,
+    ) -> Candidate | None:
+        """The best component that relates to ``others`` as asked; ``None`` where there is none.
+
+        Parameters
+        ----------
+        S : Covariance
+            The data.
+        remaining : Covariance
+            ``S`` without what ``others`` explain, by any rule of deflation.
+        others : ndarray of shape (n_features, m)
+            Components to relate to.
+        constraint : LoadingConstraint
+            What the loadings may look like.
+        search : callable
+            The unrelated search.
+        """
+        kind = "disjoint" if self.kind == "strict" and constraint.nonnegative else self.kind
+        if others.shape[1] == 0 or kind == "none":
+            return search(remaining, constraint)
+        if kind == "disjoint":
+            return _disjoint(remaining, others, constraint, search)
+        if kind == "quasi":
+            return _quasi(remaining, others, self.largest_cosine, constraint, search)
+        C = others if kind == "strict" else _unit_columns(S @ others)
+        table = SupportTable.of(S, constraint)
+        if table is not None:
+            return table.best(C.astype(np.float64))
+        return climb(S, C.astype(np.float64), constraint, _starts(remaining, constraint, search))
+
+
+def _unit_columns(W: Array) -> Array:
+    return W / np.linalg.norm(W, axis=0)
+
+
+def _disjoint(
+    remaining: Covariance, others: Array, constraint: LoadingConstraint, search: Search
+) -> Candidate | None:
+    left = _without_used(constraint, others)
+    return None if left is None else search(remaining, left)
+
+
+def _without_used(
+    constraint: LoadingConstraint, others: Array, share_freed: float = 0.0
+) -> LoadingConstraint | None:
+    """``constraint`` without the features ``others`` use, but for the lightest of them."""
+    heaviest = np.abs(others).max(axis=1)
+    used = np.flatnonzero(heaviest)
+    used = used[np.argsort(-heaviest[used], kind="stable")]
+    banned = np.union1d(used[: round(used.size * (1.0 - share_freed))], constraint.forbidden)
+    if banned.size >= constraint.n_features:
+        return None
+    return constraint.without(banned.astype(np.intp))
+
+
+def _quasi(
+    remaining: Covariance,
+    others: Array,
+    limit: float,
+    constraint: LoadingConstraint,
+    search: Search,
+) -> Candidate | None:
+    """Search freely; where that comes too close, climb within the angle from several supports."""
+    free = search(remaining, constraint)
+    if free is None or np.abs(others.T @ free.w).max() <= limit:
+        return free
+    starts = [free.w]
+    for share in _FREED:
+        fewer = _without_used(constraint, others, share)
+        found = None if fewer is None else search(remaining, fewer)
+        if found is not None:
+            starts.append(found.w)
+    climbed = [climb_within_angle(remaining, others, limit, constraint, w) for w in starts]
+    feasible = [candidate for candidate in climbed if candidate is not None]
+    return max(feasible, key=lambda candidate: candidate.value, default=None)
+
+
+def _starts(remaining: Covariance, constraint: LoadingConstraint, search: Search) -> Array:
+    vectors = leading_eigenpairs(remaining, min(_N_EIGENVECTORS, remaining.n_features), 1e-3)[1]
+    free = search(remaining, constraint)
+    return vectors if free is None else np.column_stack([vectors, free.w])
