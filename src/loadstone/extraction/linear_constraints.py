@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support, materialise
+
+if TYPE_CHECKING:
+    from loadstone.constraints import LoadingConstraint
 
 __all__ = ["MAX_ENUMERATED", "Candidate", "SupportTable", "climb", "solve_on_supports"]
 
@@ -117,9 +119,7 @@ class SupportTable:
         order = np.argsort(-bounds, kind="stable")
         C = np.ascontiguousarray(C, dtype=np.float64)
         threshold = _NEGLIGIBLE * np.linalg.norm(C, axis=0).max(initial=0.0)
-        winner, _ = scan_supports(
-            self.matrix, C, self.supports, order, bounds, factor, threshold
-        )
+        winner, _ = scan_supports(self.matrix, C, self.supports, order, bounds, factor, threshold)
         if winner < 0:
             return None
         support = self.supports[winner]
@@ -183,7 +183,11 @@ def _gradient(SW: Array, C: Array, W: Array) -> Array:
 
 
 def _swap(
-    S: Covariance, C: Array, constraint: LoadingConstraint, candidate: Candidate, max_rounds: int = 20
+    S: Covariance,
+    C: Array,
+    constraint: LoadingConstraint,
+    candidate: Candidate,
+    max_rounds: int = 20,
 ) -> Candidate:
     """Exchange one feature at a time as long as the variance rises."""
     for _ in range(max_rounds):

@@ -34,6 +34,8 @@ ORTHOGONALITIES = ("none", "disjoint", "quasi", "strict", "uncorrelated")
 STRICT_TOL = 1e-8
 #: Largest correlation of scores that still counts as uncorrelated.
 UNCORRELATED_TOL = 1e-6
+# Variances below this many roundings of the largest one are zero.
+_NO_VARIANCE = 1e3
 # Starting directions for the constrained searches.
 _N_EIGENVECTORS = 8
 # Shares of the used features that are set free again, heaviest loadings last.
@@ -72,8 +74,8 @@ class Orthogonality:
         """Why this choice makes no sense for ``constraint``; ``None`` where it does."""
         if self.kind == "uncorrelated" and constraint.nonnegative:
             return (
-                "orthogonality='uncorrelated' needs loadings of both signs: features that correlate "
-                "positively cannot be added up to uncorrelated scores; use nonnegative=False, or "
+                "orthogonality='uncorrelated' needs loadings of both signs: features that "
+                "correlate positively cannot be added up to uncorrelated scores; use nonnegative=False, or "
                 "orthogonality='disjoint' or 'quasi'"
             )
         return None
@@ -123,22 +125,32 @@ class Orthogonality:
         search : callable
             The unrelated search.
         """
-        kind = "disjoint" if self.kind == "strict" and constraint.nonnegative else self.kind
-        if others.shape[1] == 0 or kind == "none":
-            return search(remaining, constraint)
-        if kind == "disjoint":
-            return _disjoint(remaining, others, constraint, search)
-        if kind == "quasi":
-            return _quasi(remaining, others, self.largest_cosine, constraint, search)
-        C = others if kind == "strict" else _unit_columns(S @ others)
-        table = SupportTable.of(S, constraint)
-        if table is not None:
-            return table.best(C.astype(np.float64))
-        return climb(S, C.astype(np.float64), constraint, _starts(remaining, constraint, search))
+        if others.shape[1] == 0 or self.kind == "none":
+            found = search(remaining, constraint)
+        elif self.kind == "quasi":
+            found = _quasi(remaining, others, self.largest_cosine, constraint, search)
+        elif self.equations(constraint):
+            C = self.equation_columns(S, others)
+            table = SupportTable.of(S, constraint)
+            if table is not None:
+                found = table.best(C)
+            else:
+                found = climb(S, C, constraint, _starts(remaining, constraint, search))
+        else:
+            found = _disjoint(remaining, others, constraint, search)
+        negligible = _NO_VARIANCE * np.finfo(S.dtype).eps * float(S.diagonal().max())
+        return found if found is not None and found.value > negligible else None
 
+    def equations(self, constraint: LoadingConstraint) -> bool:
+        """Whether the relation is a set of linear equations ``C'w = 0``."""
+        return self.kind in {"strict", "uncorrelated"} and not constraint.nonnegative
 
-def _unit_columns(W: Array) -> Array:
-    return W / np.linalg.norm(W, axis=0)
+    def equation_columns(self, S: Covariance, others: Array) -> Array:
+        """C, with columns of unit norm."""
+        C = others if self.kind == "strict" else S @ others
+        C = C.astype(np.float64)
+        length = np.linalg.norm(C, axis=0)
+        return C / np.where(length > 0, length, 1.0)
 
 
 def _disjoint(

@@ -9,14 +9,16 @@ components that would come too close are penalised, and the constrained gradient
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance
 from loadstone.extraction.linear_constraints import Candidate, scattered, solve_on_supports
 from loadstone.solvers.renormalise import nonnegative_leading
+
+if TYPE_CHECKING:
+    from loadstone.constraints import LoadingConstraint
 
 __all__ = ["climb_within_angle"]
 
@@ -50,7 +52,9 @@ def climb_within_angle(
     for _ in range(max_iter):
         seen.add(support.tobytes())
         block = S.block(support, support).astype(np.float64)
-        found = _solve(block, V[support].astype(np.float64), limit, guess, constraint.nonnegative)
+        found = _solve(
+            block, V[support].astype(np.float64), limit, guess, nonnegative=constraint.nonnegative
+        )
         if found is None or (best is not None and found.value <= best.value):
             break
         w = scattered(S, support, found.w)
@@ -63,36 +67,40 @@ def climb_within_angle(
     return best
 
 
-def _solve(block: Array, V: Array, limit: float, guess: Array, nonnegative: bool) -> _OnSupport | None:  # noqa: FBT001
+def _solve(
+    block: Array, V: Array, limit: float, guess: Array, *, nonnegative: bool
+) -> _OnSupport | None:
     """The best loadings on one support; ``None`` where no angle is wide enough."""
     active = np.zeros(V.shape[1], dtype=bool)
     for _ in range(V.shape[1] + 1):
-        found = _penalised(block, V[:, active], limit, guess, nonnegative)
+        found = _penalised(block, V[:, active], limit, guess, nonnegative=nonnegative)
         if found is None:
-            return _beyond_penalties(block, V, limit, nonnegative)
+            return _beyond_penalties(block, V, limit, nonnegative=nonnegative)
         cosines = V.T @ found.w
         crossed = (np.abs(cosines) > limit) & ~active
         if not crossed.any():
             break
         active |= crossed
     if (np.abs(V.T @ found.w) > limit).any():
-        return _beyond_penalties(block, V, limit, nonnegative)
+        return _beyond_penalties(block, V, limit, nonnegative=nonnegative)
     multipliers = np.zeros(V.shape[1])
     multipliers[active] = found.multipliers
     return _OnSupport(found.w, found.value, multipliers)
 
 
-def _penalised(block: Array, V: Array, limit: float, guess: Array, nonnegative: bool) -> _OnSupport | None:  # noqa: FBT001
+def _penalised(
+    block: Array, V: Array, limit: float, guess: Array, *, nonnegative: bool
+) -> _OnSupport | None:
     """Smallest penalty on the columns of ``V`` that keeps all of them within the limit."""
     scale = float(np.trace(block))
     if not scale > 0.0:
         return None
-    w = _leading(block, V, 0.0, guess, nonnegative)
+    w = _leading(block, V, 0.0, guess, nonnegative=nonnegative)
     if V.shape[1] == 0 or np.abs(V.T @ w).max() <= limit:
         return _on_support(block, V, w, 0.0)
     low, high = 0.0, 1e-3 * scale
     while True:
-        w = _leading(block, V, high, guess, nonnegative)
+        w = _leading(block, V, high, guess, nonnegative=nonnegative)
         if np.abs(V.T @ w).max() <= limit:
             break
         low, high = high, 8.0 * high
@@ -101,7 +109,7 @@ def _penalised(block: Array, V: Array, limit: float, guess: Array, nonnegative: 
     best = _on_support(block, V, w, high)
     while high > _PENALTY_RATIO * max(low, 1e-6 * scale):
         middle = np.sqrt(max(low, 1e-6 * scale) * high)
-        w = _leading(block, V, middle, best.w, nonnegative)
+        w = _leading(block, V, middle, best.w, nonnegative=nonnegative)
         if np.abs(V.T @ w).max() <= limit:
             high = middle
             trial = _on_support(block, V, w, middle)
@@ -115,7 +123,7 @@ def _on_support(block: Array, V: Array, w: Array, alpha: float) -> _OnSupport:
     return _OnSupport(w, float(w @ block @ w), alpha * (V.T @ w))
 
 
-def _leading(block: Array, V: Array, alpha: float, guess: Array, nonnegative: bool) -> Array:  # noqa: FBT001
+def _leading(block: Array, V: Array, alpha: float, guess: Array, *, nonnegative: bool) -> Array:
     """Leading unit vector of ``block - alpha VV'``, non-negative where asked."""
     penalised = block - alpha * (V @ V.T)
     if not nonnegative:
@@ -126,7 +134,9 @@ def _leading(block: Array, V: Array, alpha: float, guess: Array, nonnegative: bo
     return nonnegative_leading(shifted, np.maximum(guess, 0.0).astype(np.float64))[0]
 
 
-def _beyond_penalties(block: Array, V: Array, limit: float, nonnegative: bool) -> _OnSupport | None:  # noqa: FBT001
+def _beyond_penalties(
+    block: Array, V: Array, limit: float, *, nonnegative: bool
+) -> _OnSupport | None:
     """The limit of an infinite penalty: exactly orthogonal loadings, if the support has any."""
     size = len(block)
     if nonnegative:
