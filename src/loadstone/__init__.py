@@ -10,6 +10,7 @@ from loadstone._version import __version__
 #: Public names and where they live; nothing is imported before it is used.
 _HOMES = {
     "EMPCA": "loadstone.estimators.em_pca",
+    "NSPCA": "loadstone.estimators.ns_pca",
     "SparsePCA": "loadstone.estimators.sparse_pca",
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
 }

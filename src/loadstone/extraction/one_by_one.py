@@ -113,7 +113,9 @@ def one_by_one(
         if report is not None and report(index, search):
             break
         if index + 1 < len(constraints) and not plan.disjoint:
-            remaining = deflate(remaining, w, plan.deflation, np.column_stack(found[:-1] or [w * 0]))
+            remaining = deflate(
+                remaining, w, plan.deflation, np.column_stack(found[:-1] or [w * 0])
+            )
     return _finished(S, found, searches, None)
 
 

@@ -75,8 +75,8 @@ class Orthogonality:
         if self.kind == "uncorrelated" and constraint.nonnegative:
             return (
                 "orthogonality='uncorrelated' needs loadings of both signs: features that "
-                "correlate positively cannot be added up to uncorrelated scores; use nonnegative=False, or "
-                "orthogonality='disjoint' or 'quasi'"
+                "correlate positively cannot be added up to uncorrelated scores; use "
+                "nonnegative=False, or orthogonality='disjoint' or 'quasi'"
             )
         return None
 
