@@ -13,7 +13,7 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
-from loadstone.loadings import Loadings, Stop, support_of
+from loadstone.loadings import Loadings, Stop, distinct_supports, support_of
 from loadstone.metrics import total_variance
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
@@ -138,12 +138,13 @@ def _best_of(
     if not plan.renormalize:
         return candidates[:, 0], variance_of(S, candidates[:, 0])
     # A column that leads before renormalising need not lead after it.
-    tried = [renormalise(S, w, constraint) for w in candidates.T[:RENORMALISED]]
+    distinct = distinct_supports(candidates)[:, :RENORMALISED]
+    tried = [renormalise(S, w, constraint) for w in distinct.T]
     return max(tried, key=lambda found: found[1])
 
 
 #: Candidates of a solver that are renormalised before the best is chosen.
-RENORMALISED = 4
+RENORMALISED = 16
 
 
 def _principal_components(

@@ -14,7 +14,7 @@ import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, Support
-from loadstone.loadings import Loadings, Stop
+from loadstone.loadings import Loadings, Stop, distinct_supports, first_of_each_support
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.greedy_start import greedy_support
 from loadstone.solvers.polish import polish
@@ -144,7 +144,7 @@ class Portfolio:
             SW = S @ W
             value = np.einsum("ij,ij->j", W, SW)
             order = np.argsort(-value, kind="stable")
-            order = order[_first_of_each_support(W[:, order])][:keep]
+            order = order[first_of_each_support(W[:, order])][:keep]
             W, SW = W[:, order], SW[:, order]
         return W
 
@@ -209,15 +209,3 @@ class Pool:
 def block_width(S: Covariance) -> int:
     """Columns per block: as many as fit in :data:`BLOCK_BYTES`."""
     return max(16, BLOCK_BYTES // (S.n_features * S.dtype.itemsize))
-
-
-def distinct_supports(W: Array) -> Array:
-    """The first column of every support, in order."""
-    return W[:, _first_of_each_support(W)]
-
-
-def _first_of_each_support(W: Array) -> list[int]:
-    seen: dict[bytes, int] = {}
-    for j in range(W.shape[1]):
-        seen.setdefault(np.packbits(W[:, j] != 0).tobytes(), j)
-    return list(seen.values())
