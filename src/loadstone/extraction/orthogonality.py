@@ -102,6 +102,17 @@ class Orthogonality:
             return max(0.0, float(R.max(initial=0.0)) - UNCORRELATED_TOL)
         return 0.0
 
+    def exhausted(self, loadings: Array) -> str:
+        """Why no component follows ``loadings``, as a sentence."""
+        if self.kind == "none" or loadings.shape[1] == 0:
+            return "no direction with any variance is left"
+        if self.kind == "disjoint" and loadings.any(axis=1).all():
+            return "every feature is used by a component already"
+        return (
+            f"no other component with any variance keeps orthogonality={self.kind!r}; ask for "
+            "fewer components, or change n_nonzero"
+        )
+
     def find(
         self,
         S: Covariance,

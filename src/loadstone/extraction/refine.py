@@ -12,12 +12,13 @@ uncorrelated by constraint it is the sum of their variances.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.extraction.linear_constraints import Candidate, SupportTable
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
 from loadstone.extraction.orthogonality import Orthogonality, Search, without_components
 from loadstone.metrics import adjusted_variance, marginal_variance
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loadstone.constraints import LoadingConstraint
-    from loadstone.covariance import Array, Covariance
 
 __all__ = ["refine"]
 
@@ -71,7 +71,7 @@ def refine(
     """
     if loadings.shape[1] < 2:
         return loadings
-    problem = _Problem(S, tuple(constraints), rule, search, rng, {})
+    problem = _Problem(S, tuple(constraints), rule, search, rng)
     best = problem.passes(loadings)
     if not problem.improves(best, loadings):
         best = loadings
@@ -97,7 +97,8 @@ class _Problem:
     rule: Orthogonality
     search: Search
     rng: np.random.Generator
-    tables: dict[int, SupportTable | None]
+    tables: dict[int, SupportTable | None] = field(default_factory=dict)
+    cache: dict[str, Array] = field(default_factory=dict)
 
     @property
     def is_linear(self) -> bool:
@@ -119,6 +120,9 @@ class _Problem:
         """Whether ``new`` is worth more, explains no less and keeps every constraint."""
         if not self.score(new) > self.score(old) * (1 + _GAIN):
             return False
+        # A component that has all its features is not traded for one that has fewer.
+        if np.count_nonzero(new) < np.count_nonzero(old):
+            return False
         if any(not c.allows(w) for c, w in zip(self.constraints, new.T, strict=True)):
             return False
         return self.keeps_adjusted(new, old if not self.is_linear else new) and (
@@ -133,21 +137,24 @@ class _Problem:
         """Replace one component after the other until none can be improved."""
         W = loadings.copy()
         r = W.shape[1]
-        value = self.score(W)
         settled = 0
         for step in range(_MAX_PASSES * r):
             j = step % r
-            found = self._find(j, np.delete(W, j, axis=1), handicap=False)
-            if found is not None:
-                trial = W.copy()
-                trial[:, j] = found.w
-                reached = self.score(trial)
-                if reached > value * (1 + _GAIN):
-                    W, value, settled = trial, reached, 0
+            found = self._find(j, np.delete(W, j, axis=1), W[:, j])
             settled += 1
+            if found is not None and self._gains(W, j, found):
+                W[:, j], settled = found.w, 1
             if settled >= r:
                 break
         return W
+
+    def _gains(self, W: Array, j: int, found: Candidate) -> bool:
+        """Whether the criterion rises when ``found`` takes the place of component j."""
+        if self.is_linear:
+            return found.value > float(W[:, j] @ (self.S @ W[:, j])) * (1 + _GAIN)
+        trial = W.copy()
+        trial[:, j] = found.w
+        return self.score(trial) > self.score(W) * (1 + _GAIN)
 
     def rebuild(self, loadings: Array) -> Array | None:
         """Take some components out, find them again under a handicap, and pass over all."""
@@ -157,13 +164,13 @@ class _Problem:
         W = loadings.copy()
         kept = np.setdiff1d(np.arange(r), out)
         for j in out:
-            found = self._find(j, W[:, kept], handicap=True, banned=loadings[:, out])
+            found = self._find_handicapped(j, W[:, kept], loadings[:, out])
             if found is None:
                 return None
             W[:, j] = found.w
             kept = np.append(kept, j)
         W = self.passes(W)
-        if all(c is self.constraints[0] for c in self.constraints):
+        if len({c.n_nonzero for c in self.constraints}) == 1:
             W = W[:, np.argsort(-marginal_variance(self.S, W), kind="stable")]
         return W
 
@@ -175,22 +182,36 @@ class _Problem:
             self.tables[size] = SupportTable.of(self.S, self.constraints[j])
         return self.tables[size]
 
-    def _find(
-        self, j: int, others: Array, *, handicap: bool, banned: Array | None = None
-    ) -> Candidate | None:
+    def _find(self, j: int, others: Array, current: Array) -> Candidate | None:
+        """The best component j beside ``others``."""
         table = self._table(j)
-        constraint = self.constraints[j]
         if table is not None:
+            return table.best(self.rule.equation_columns(self.S, others))
+        return self._search(self.constraints[j], others, current[:, None])
+
+    def _find_handicapped(self, j: int, others: Array, removed: Array) -> Candidate | None:
+        """A good component j, but by chance not always the same one."""
+        table = self._table(j)
+        if table is not None:
+            largest = _LARGEST_DISCOUNT * self.rng.random()
+            discount = largest * self.rng.random(len(table.supports))
+            return table.best(self.rule.equation_columns(self.S, others), discount)
+        return self._search(self._with_bans(self.constraints[j], removed), others, removed)
+
+    def _search(
+        self, constraint: LoadingConstraint, others: Array, starts: Array
+    ) -> Candidate | None:
+        if self.is_linear:
             C = self.rule.equation_columns(self.S, others)
-            discount = None
-            if handicap:
-                largest = _LARGEST_DISCOUNT * self.rng.random()
-                discount = largest * self.rng.random(len(table.supports))
-            return table.best(C, discount)
-        if handicap and banned is not None:
-            constraint = self._with_bans(constraint, banned)
+            starts = np.column_stack([starts, self._eigenvectors()])
+            return climb(self.S, C, constraint, starts, n_polished=1)
         remaining = without_components(self.S, others)
         return self.rule.find(self.S, remaining, others, constraint, self.search)
+
+    def _eigenvectors(self) -> Array:
+        if "V" not in self.cache:
+            self.cache["V"] = leading_eigenpairs(self.S, min(8, self.S.n_features), 1e-3)[1]
+        return self.cache["V"]
 
     def _with_bans(self, constraint: LoadingConstraint, removed: Array) -> LoadingConstraint:
         used = np.setdiff1d(np.flatnonzero(removed.any(axis=1)), constraint.forced)
