@@ -11,7 +11,15 @@ from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import DEFLATION_NAMES, ROUTES, Array, Covariance, Moments
 from loadstone.estimators.base import BaseComponents
 from loadstone.estimators.checks import build_constraints, check_features, check_sizes
-from loadstone.extraction import Extraction, Plan, one_by_one
+from loadstone.extraction import (
+    ORTHOGONALITIES,
+    Extraction,
+    Orthogonality,
+    Plan,
+    one_by_one,
+    orthogonality_violation,
+)
+from loadstone.metrics import score_correlation
 from loadstone.solvers.protocol import Solver
 
 SEQUENTIAL_CONSTRAINTS: dict[str, list[Any]] = {
@@ -28,6 +36,13 @@ SEQUENTIAL_CONSTRAINTS: dict[str, list[Any]] = {
     "tol": [Interval(Real, 0, None, closed="left")],
     "random_state": ["random_state"],
 }
+#: For estimators whose components can relate in every way there is.
+RELATED_CONSTRAINTS: dict[str, list[Any]] = {
+    **SEQUENTIAL_CONSTRAINTS,
+    "orthogonality": [StrOptions(set(ORTHOGONALITIES))],
+    "min_angle": [Interval(Real, 0, 90, closed="both")],
+    "refine": ["boolean"],
+}
 
 
 class SequentialComponents(BaseComponents):
@@ -42,7 +57,8 @@ class SequentialComponents(BaseComponents):
         return Plan(
             self._solver(S),
             deflation=self.deflation,
-            disjoint=self.orthogonality == "disjoint",
+            orthogonality=Orthogonality(self.orthogonality, getattr(self, "min_angle", 85.0)),
+            refine=getattr(self, "refine", False),
             renormalize=getattr(self, "renormalize", True),
         )
 
@@ -68,4 +84,13 @@ class SequentialComponents(BaseComponents):
         self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
     ) -> Extraction:
         constraints = self._constraints(S, moments)
-        return one_by_one(S, constraints, self._plan(S), rng, self._starts(S), report)
+        plan = self._plan(S)
+        reason = plan.orthogonality.refuses(constraints[0])
+        if reason is not None:
+            raise ValueError(reason)
+        return one_by_one(S, constraints, plan, rng, self._starts(S), report)
+
+    def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
+        super()._store(S, moments, extraction)
+        self.orthogonality_violation_ = orthogonality_violation(extraction.matrix)
+        self.score_correlation_ = score_correlation(S, self.components_.T)
