@@ -176,6 +176,8 @@ def test_an_angle_no_support_can_keep_gives_nothing():
     constraint = LoadingConstraint(2, 2, nonnegative=True)
     V = np.array([[1.0, 1.0]]).T / np.sqrt(2)
     assert climb_within_angle(S, V, 0.1, constraint, np.array([1.0, 0.0])) is None
+    alone = climb_within_angle(S, V, 0.71, constraint, np.array([1.0, 0.0]))
+    assert np.count_nonzero(alone.w) == 1
 
 
 def test_refinement_improves_where_one_pass_is_not_enough():

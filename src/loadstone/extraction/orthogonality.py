@@ -38,8 +38,8 @@ UNCORRELATED_TOL = 1e-6
 _NO_VARIANCE = 1e3
 # Starting directions for the constrained searches.
 _N_EIGENVECTORS = 8
-# Shares of the used features that are set free again, heaviest loadings last.
-_FREED = (0.0, 0.25, 0.5, 0.75)
+# Shares of the used features, lightest first, that a quasi-orthogonal search may use again.
+_FREED = (0.25, 0.5, 0.75)
 
 #: Finds the best component of a covariance under a constraint, others left aside.
 Search = Callable[[Covariance, LoadingConstraint], "Candidate | None"]
@@ -172,13 +172,11 @@ def _disjoint(
 
 
 def _without_used(
-    constraint: LoadingConstraint, others: Array, share_freed: float = 0.0
+    constraint: LoadingConstraint, others: Array, largest_allowed: float = 0.0
 ) -> LoadingConstraint | None:
-    """``constraint`` without the features ``others`` use, but for the lightest of them."""
-    heaviest = np.abs(others).max(axis=1)
-    used = np.flatnonzero(heaviest)
-    used = used[np.argsort(-heaviest[used], kind="stable")]
-    banned = np.union1d(used[: round(used.size * (1.0 - share_freed))], constraint.forbidden)
+    """``constraint`` without the features that weigh more than this in any of ``others``."""
+    heavy = np.flatnonzero(np.abs(others).max(axis=1) > largest_allowed)
+    banned = np.union1d(heavy, constraint.forbidden)
     if banned.size >= constraint.n_features:
         return None
     return constraint.without(banned.astype(np.intp))
@@ -196,8 +194,10 @@ def _quasi(
     if free is None or np.abs(others.T @ free.w).max() <= limit:
         return free
     starts = [free.w]
-    for share in _FREED:
-        fewer = _without_used(constraint, others, share)
+    weights = np.abs(others).max(axis=1)
+    levels = np.quantile(weights[weights > 0], _FREED)
+    for level in np.unique([0.0, limit, *levels]):
+        fewer = _without_used(constraint, others, level)
         found = None if fewer is None else search(remaining, fewer)
         if found is not None:
             starts.append(found.w)

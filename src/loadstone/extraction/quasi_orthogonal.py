@@ -137,18 +137,19 @@ def _leading(block: Array, V: Array, alpha: float, guess: Array, *, nonnegative:
 def _beyond_penalties(
     block: Array, V: Array, limit: float, *, nonnegative: bool
 ) -> _OnSupport | None:
-    """The limit of an infinite penalty: exactly orthogonal loadings, if the support has any."""
+    """The limit of an infinite penalty: exactly orthogonal loadings, or else a single feature."""
     size = len(block)
+    w, value = np.zeros(size), 0.0
     if nonnegative:
         unused = np.flatnonzero(~V.any(axis=1))
-        if unused.size == 0:
-            return None
-        local = ExplicitCovariance(block[np.ix_(unused, unused)])
-        w = np.zeros(size)
-        w[unused], value = nonnegative_leading(local, np.ones(unused.size))
+        if unused.size:
+            local = ExplicitCovariance(block[np.ix_(unused, unused)])
+            w[unused], value = nonnegative_leading(local, np.ones(unused.size))
     else:
         values, loadings = solve_on_supports(ExplicitCovariance(block), V, np.arange(size)[None, :])
         w, value = loadings[0], float(values[0])
     if not value > 0.0 or np.abs(V.T @ w).max(initial=0.0) > limit:
-        return None
-    return _OnSupport(w, value, np.zeros(V.shape[1]))
+        alone = np.where(np.abs(V).max(axis=1) <= limit, np.diagonal(block), 0.0)
+        w, value = np.zeros(size), float(alone.max())
+        w[np.argmax(alone)] = 1.0
+    return _OnSupport(w, value, np.zeros(V.shape[1])) if value > 0.0 else None
