@@ -24,6 +24,9 @@ __all__ = ["climb_within_angle"]
 
 # Between the smallest penalty that suffices and the one taken lies at most this factor.
 _PENALTY_RATIO = 1.02
+# Power steps for non-negative loadings, and the change of direction that ends them.
+_MAX_STEPS = 2000
+_TURN = 1e-9
 # Penalties beyond this many times the largest variance have nothing left to change.
 _LARGEST_PENALTY = 1e8
 
@@ -128,10 +131,12 @@ def _leading(block: Array, V: Array, alpha: float, guess: Array, *, nonnegative:
     penalised = block - alpha * (V @ V.T)
     if not nonnegative:
         return np.linalg.eigh(penalised)[1][:, -1]
+    from loadstone.extraction.quasi_orthogonal_kernels import climb_nonnegative
+
     # Power steps need a positive semi-definite matrix; a shift does not move the maximiser.
     shift = alpha * float(np.linalg.norm(V, 2)) ** 2 if V.size else 0.0
-    shifted = ExplicitCovariance(penalised + shift * np.eye(len(block)))
-    return nonnegative_leading(shifted, np.maximum(guess, 0.0).astype(np.float64))[0]
+    start = np.ascontiguousarray(guess, dtype=np.float64)
+    return climb_nonnegative(np.ascontiguousarray(penalised), start, shift, _MAX_STEPS, _TURN)
 
 
 def _beyond_penalties(
