@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support, materialise
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    ExplicitCovariance,
+    Support,
+    leading_eigenpairs,
+    materialise,
+)
 
 if TYPE_CHECKING:
     from loadstone.constraints import LoadingConstraint
@@ -29,8 +36,14 @@ MAX_ENUMERATED = 5000
 _NEGLIGIBLE = 1e-11
 # Loadings below this are zeros with rounding.
 _ROUNDING = 1e-13
-# Features tried as newcomers in a swap, and features tried for leaving.
+# Features tried as newcomers in a swap, and features tried for leaving; fewer for large
+# supports, whose eigenproblems cost more.
 _SWAP_WIDTH = 10
+_SWAP_WORK = 2000
+# Features whose covariance is read at once to serve several supports.
+_MAX_POOL = 1024
+# Size from which on a support has its leading eigenvector alone computed, and few starts.
+_LARGE = 128
 
 
 class Candidate(NamedTuple):
@@ -51,26 +64,39 @@ def solve_on_supports(S: Covariance, C: Array, supports: Array) -> tuple[Array, 
     """
     blocks = _blocks(S, supports).astype(np.float64)
     if C.shape[1] == 0:
-        values, vectors = np.linalg.eigh(blocks)
-        return values[:, -1], vectors[:, :, -1]
+        return _leading(blocks)
     left, singular, _ = np.linalg.svd(C[supports], full_matrices=False)
     size = np.linalg.norm(C, axis=0).max()
     bound = (singular > _NEGLIGIBLE * size).astype(np.float64)
     left = left * bound[:, None, :]
     free = np.eye(supports.shape[1]) - left @ left.transpose(0, 2, 1)
-    values, vectors = np.linalg.eigh(free @ blocks @ free)
+    values, vectors = _leading(free @ blocks @ free)
     # Projecting twice leaves the equations satisfied to the last digit.
-    w = (free @ (free @ vectors[:, :, -1:]))[:, :, 0]
+    w = (free @ (free @ vectors[:, :, None]))[:, :, 0]
     length = np.linalg.norm(w, axis=1)
     feasible = (bound.sum(axis=1) < supports.shape[1]) & (length > 0.5)
     w = w / np.where(feasible, length, 1.0)[:, None]
-    return np.where(feasible, values[:, -1], -np.inf), w
+    return np.where(feasible, values, -np.inf), w
+
+
+def _leading(matrices: Array) -> tuple[Array, Array]:
+    """Leading eigenvalue and eigenvector of each matrix of a stack."""
+    if matrices.shape[1] <= _LARGE:
+        values, vectors = np.linalg.eigh(matrices)
+        return values[:, -1], vectors[:, :, -1]
+    pairs = [leading_eigenpairs(ExplicitCovariance((A + A.T) / 2), 1) for A in matrices]
+    return np.array([v[0] for v, _ in pairs]), np.stack([V[:, 0] for _, V in pairs])
 
 
 def _blocks(S: Covariance, supports: Array) -> Array:
     if isinstance(S, ExplicitCovariance):
         return S.matrix[supports[:, :, None], supports[:, None, :]]
-    return np.stack([S.block(support, support) for support in supports])
+    pool, place = np.unique(supports, return_inverse=True)
+    if pool.size > _MAX_POOL:
+        return np.stack([S.block(support, support) for support in supports])
+    # Supports overlap: reading the features of all of them once is one pass over the data.
+    place = place.reshape(supports.shape)
+    return S.block(pool, pool)[place[:, :, None], place[:, None, :]]
 
 
 def scattered(S: Covariance, support: Support, loadings: Array) -> Array:
@@ -135,6 +161,8 @@ def climb(
     Constrained power steps take the whole block along; the best columns are then
     improved by swapping single features.
     """
+    if constraint.size > _LARGE:
+        starts, n_polished = starts[:, : _LARGE // 32], 1
     found = _power(S, C, constraint, starts)
     best: Candidate | None = None
     for candidate in found[:n_polished]:
@@ -190,16 +218,17 @@ def _swap(
     max_rounds: int = 20,
 ) -> Candidate:
     """Exchange one feature at a time as long as the variance rises."""
-    for _ in range(max_rounds):
+    width = min(_SWAP_WIDTH, _SWAP_WORK // constraint.size)
+    for _ in range(max_rounds if width else 0):
         w = candidate.w
         inside = np.flatnonzero(w)
         gradient = _gradient((S @ w)[:, None], C, w[:, None])[:, 0]
         worth = constraint.candidates(gradient[:, None])[:, 0]
         worth[inside] = -1
-        n_new = min(_SWAP_WIDTH, int((worth >= 0).sum()))
+        n_new = min(width, int((worth >= 0).sum()))
         newcomers = np.argpartition(-worth, n_new - 1)[:n_new] if n_new else np.empty(0, np.intp)
         leavers = np.setdiff1d(inside, constraint.forced)
-        leavers = leavers[np.argsort(np.abs(w[leavers]), kind="stable")][:_SWAP_WIDTH]
+        leavers = leavers[np.argsort(np.abs(w[leavers]), kind="stable")][:width]
         if inside.size < constraint.size:
             trials = [np.append(inside, i) for i in newcomers]
         else:

@@ -1,5 +1,6 @@
 """Compiled scan over many small supports under linear equations ``C'w = 0``."""
 
+# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 import math

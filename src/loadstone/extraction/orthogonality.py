@@ -88,18 +88,19 @@ class Orthogonality:
     def broken_promise(self, S: Covariance, loadings: Array) -> float:
         """By how much the components miss what was asked; 0 where they keep it."""
         violation = orthogonality_violation(loadings)
+        rounding = 16.0 * float(np.finfo(loadings.dtype).eps)
         if self.kind == "disjoint":
             return float(((loadings != 0).sum(axis=1) > 1).any())
         if self.kind == "quasi":
             return max(0.0, float(violation.max(initial=0.0)) - self.largest_cosine)
         if self.kind == "strict":
-            return max(0.0, float(violation.max(initial=0.0)) - STRICT_TOL)
+            return max(0.0, float(violation.max(initial=0.0)) - max(STRICT_TOL, rounding))
         if self.kind == "uncorrelated":
             from loadstone.metrics import score_correlation
 
             R = np.abs(score_correlation(S, loadings))
             np.fill_diagonal(R, 0.0)
-            return max(0.0, float(R.max(initial=0.0)) - UNCORRELATED_TOL)
+            return max(0.0, float(R.max(initial=0.0)) - max(UNCORRELATED_TOL, rounding))
         return 0.0
 
     def exhausted(self, loadings: Array) -> str:
@@ -146,11 +147,21 @@ class Orthogonality:
             if table is not None:
                 found = table.best(C)
             else:
-                found = climb(S, C, constraint, _starts(remaining, constraint, search))
+                found = _constrained(S, C, self._relaxed(S, others), constraint, search)
         else:
             found = _disjoint(remaining, others, constraint, search)
         negligible = _NO_VARIANCE * np.finfo(S.dtype).eps * float(S.diagonal().max())
         return found if found is not None and found.value > negligible else None
+
+    def _relaxed(self, S: Covariance, others: Array) -> Covariance:
+        """A covariance that agrees with ``S`` on what keeps the equations and is less elsewhere.
+
+        Its best component can therefore not be beaten under the equations: where it
+        keeps them, it is the answer.
+        """
+        if self.kind == "uncorrelated":
+            return without_components(S, others)
+        return _projected(S, np.linalg.qr(others)[0])
 
     def equations(self, constraint: LoadingConstraint) -> bool:
         """Whether the relation is a set of linear equations ``C'w = 0``."""
@@ -162,6 +173,26 @@ class Orthogonality:
         C = C.astype(np.float64)
         length = np.linalg.norm(C, axis=0)
         return C / np.where(length > 0, length, 1.0)
+
+
+def _projected(S: Covariance, Q: Array) -> Covariance:
+    """``(I - QQ') S (I - QQ')`` for orthonormal columns ``Q``."""
+    SQ = S @ Q
+    identity = np.eye(Q.shape[1])
+    C = np.block([[-(Q.T @ SQ), identity], [identity, np.zeros_like(identity)]])
+    return DeflatedCovariance(S, np.hstack([Q, SQ]), C.astype(S.dtype))
+
+
+def _constrained(
+    S: Covariance, C: Array, relaxed: Covariance, constraint: LoadingConstraint, search: Search
+) -> Candidate | None:
+    """The best component of ``relaxed`` if it keeps the equations, else a climb that does."""
+    free = search(relaxed, constraint)
+    if free is not None and np.abs(C.T @ free.w).max() <= 4.0 * np.finfo(S.dtype).eps:
+        return free
+    vectors = leading_eigenpairs(relaxed, min(_N_EIGENVECTORS, S.n_features), 1e-3)[1]
+    starts = vectors if free is None else np.column_stack([free.w, vectors])
+    return climb(S, C, constraint, starts)
 
 
 def _disjoint(
@@ -204,9 +235,3 @@ def _quasi(
     climbed = [climb_within_angle(remaining, others, limit, constraint, w) for w in starts]
     feasible = [candidate for candidate in climbed if candidate is not None]
     return max(feasible, key=lambda candidate: candidate.value, default=None)
-
-
-def _starts(remaining: Covariance, constraint: LoadingConstraint, search: Search) -> Array:
-    vectors = leading_eigenpairs(remaining, min(_N_EIGENVECTORS, remaining.n_features), 1e-3)[1]
-    free = search(remaining, constraint)
-    return vectors if free is None else np.column_stack([vectors, free.w])

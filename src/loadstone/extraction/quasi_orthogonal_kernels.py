@@ -1,5 +1,6 @@
 """Compiled power steps for non-negative loadings on one support."""
 
+# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 import math

@@ -7,6 +7,7 @@ component, ``M = U'U``, ``R_s`` is the squared norm of row s of ``U``. The numbe
 c1 and c2 are those of Eq. 4.
 """
 
+# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 import math
