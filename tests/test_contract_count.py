@@ -11,7 +11,16 @@ AT_LEAST = 900
 def test_contracts_are_collected():
     folder = Path(__file__).parent / "contracts"
     listing = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(folder)],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            str(folder),
+        ],
         capture_output=True,
         text=True,
         cwd=folder.parents[1],

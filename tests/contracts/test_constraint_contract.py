@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from registry import constraint_classes, constraints
 
 from loadstone.constraints import Constraint, L1Budget, LoadingConstraint
+from registry import constraint_classes, constraints
 
 P = 7
 CONSTRAINTS = constraints(P)
@@ -114,4 +114,6 @@ def test_permuting_features_permutes_the_answer(constraint):
         constraint = LoadingConstraint(P, constraint.n_nonzero, constraint.nonnegative)
     rng = np.random.default_rng(1)
     d, order = rng.standard_normal(P), rng.permutation(P)
-    np.testing.assert_array_equal(constraint.best_loading(d)[order], constraint.best_loading(d[order]))
+    np.testing.assert_array_equal(
+        constraint.best_loading(d)[order], constraint.best_loading(d[order])
+    )

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from registry import containers
 
 from loadstone.covariance import (
     DEFLATION_NAMES,
@@ -15,6 +14,7 @@ from loadstone.covariance import (
     variances_of,
 )
 from loadstone.covariance.deflated import ORTHOGONALISED
+from registry import containers
 
 SHAPES = {"tall": (40, 12), "wide": (12, 40)}
 CONTAINERS = containers()
@@ -57,9 +57,7 @@ def assert_members_agree(S, expected, tol):
     np.testing.assert_allclose(S.block(rows, cols), expected[np.ix_(rows, cols)], atol=scale)
     part = S.restrict(cols)
     assert part.n_features == cols.size
-    np.testing.assert_allclose(
-        part @ W[:4], expected[np.ix_(cols, cols)] @ W[:4], atol=scale
-    )
+    np.testing.assert_allclose(part @ W[:4], expected[np.ix_(cols, cols)] @ W[:4], atol=scale)
     np.testing.assert_allclose(
         variances_of(S, W), np.einsum("ij,ij->j", W, expected @ W), atol=10 * scale
     )
@@ -71,7 +69,9 @@ def assert_members_agree(S, expected, tol):
 @pytest.mark.parametrize("route", [r for r in ROUTES if r != "auto"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_members_agree_with_dense_formulas(container, shape, route, weighted, standardize, tmp_path):
+def test_members_agree_with_dense_formulas(
+    container, shape, route, weighted, standardize, tmp_path
+):
     X = make_data(SHAPES[shape])
     weights = np.random.default_rng(2).integers(0, 4, X.shape[0]) if weighted else None
     expected = dense_covariance(X, weights, standardize=standardize)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from registry import containers, estimators, sequential_estimators
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from registry import containers, estimators, sequential_estimators
 
 ESTIMATORS = estimators()
 SEQUENTIAL = sequential_estimators()
@@ -84,7 +85,11 @@ def test_without_constraints_it_is_pca(cls):
     np.testing.assert_allclose(
         model.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-9
     )
-    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), pca.inverse_transform(pca.transform(X)), atol=1e-8)
+    np.testing.assert_allclose(
+        model.inverse_transform(model.transform(X)),
+        pca.inverse_transform(pca.transform(X)),
+        atol=1e-8,
+    )
 
 
 @pytest.mark.parametrize("cls", SEQUENTIAL)
@@ -115,7 +120,10 @@ def test_disjoint_components_share_no_feature(cls):
     assert model.support_.sum(axis=0).max() == 1
 
 
-@pytest.mark.parametrize("deflation", ["projection", "hotelling", "schur", "orthogonalized_projection", "orthogonalized_hotelling"])
+@pytest.mark.parametrize(
+    "deflation",
+    ["projection", "hotelling", "schur", "orthogonalized_projection", "orthogonalized_hotelling"],
+)
 @pytest.mark.parametrize("cls", SEQUENTIAL)
 def test_every_deflation_gives_distinct_components(cls, deflation):
     model = cls(3, n_nonzero=6, deflation=deflation).fit(data(7))

@@ -182,10 +182,10 @@ def _principal_components(
 ) -> Extraction:
     """Without constraints the answer is PCA, all components at once."""
     values, vectors = leading_eigenpairs(S, n)
-    solid = values > NEGLIGIBLE * total_variance(S)
-    searches = [Loadings(vectors[:, [j]], values[[j]], 1, Stop.EXACT) for j in range(n) if solid[j]]
+    solid = np.flatnonzero(values > NEGLIGIBLE * total_variance(S))
+    searches = [Loadings(vectors[:, [j]], values[[j]], 1, Stop.EXACT) for j in solid]
     for index, search in enumerate(searches):
         if report is not None and report(index, search):
             break
-    exhausted = None if solid.all() else "no direction with any variance is left"
+    exhausted = None if solid.size == n else "no direction with any variance is left"
     return Extraction(vectors[:, solid], tuple(searches), exhausted)
