@@ -75,17 +75,14 @@ def _solve(
 ) -> _OnSupport | None:
     """The best loadings on one support; ``None`` where no angle is wide enough."""
     active = np.zeros(V.shape[1], dtype=bool)
-    for _ in range(V.shape[1] + 1):
+    while True:
         found = _penalised(block, V[:, active], limit, guess, nonnegative=nonnegative)
         if found is None:
             return _beyond_penalties(block, V, limit, nonnegative=nonnegative)
-        cosines = V.T @ found.w
-        crossed = (np.abs(cosines) > limit) & ~active
+        crossed = (np.abs(V.T @ found.w) > limit) & ~active
         if not crossed.any():
             break
         active |= crossed
-    if (np.abs(V.T @ found.w) > limit).any():
-        return _beyond_penalties(block, V, limit, nonnegative=nonnegative)
     multipliers = np.zeros(V.shape[1])
     multipliers[active] = found.multipliers
     return _OnSupport(found.w, found.value, multipliers)

@@ -30,6 +30,8 @@ __all__ = ["CoordinateAscent", "largest_sparsity_penalty", "objective", "scaled_
 _REFRESH_EVERY = 20
 # New starts for vanished columns before they are given up.
 _MAX_RESEEDS = 10
+# Power steps that lead a new start away from the columns there are.
+_RESEED_STEPS = 50
 
 
 def largest_sparsity_penalty(eigenvalue: float, alpha: float) -> float:
@@ -188,14 +190,16 @@ def reseed_dead(
     Along a unit vector v an empty column sees the same quartic as a single entry,
     with ``c2 = v'Av + alpha (1 - ||U'v||^2)`` and ``c1 = -beta 1'v``. After a sweep an
     empty column has no single coordinate left to leave zero by, so v runs over the
-    positive and negative parts of ``vectors``, cut to their largest entries.
+    positive and negative parts of ``vectors``, before and after power steps on
+    ``A - alpha UU'``, cut to their largest entries.
     """
     from loadstone.solvers.coordinate_ascent_kernels import quartic_maximiser
 
     dead = np.flatnonzero(~U.any(axis=0))
     if dead.size == 0:
         return None
-    V = _cut_starts(np.hstack([vectors, -vectors]))
+    parts = np.hstack([vectors, -vectors])
+    V = _cut_starts(np.hstack([parts, _away_from(products, U, parts, alpha)]))
     c2 = np.sum(V * products.times(V), axis=0) + alpha * (1.0 - np.sum((U.T @ V) ** 2, axis=0))
     c1 = -beta * V.sum(axis=0)
     lengths = [quartic_maximiser(float(a), float(b), alpha) for a, b in zip(c2, c1, strict=True)]
@@ -207,6 +211,16 @@ def reseed_dead(
     seeded = U.copy()
     seeded[:, dead[0]] = length[best] * V[:, best]
     return seeded
+
+
+def _away_from(products: Products, U: Array, V: Array, alpha: float) -> Array:
+    """Non-negative power steps from ``V`` on ``A - alpha UU'``, shifted to stay monotone."""
+    shift = alpha * float(np.linalg.norm(U.T @ U, 2))
+    for _ in range(_RESEED_STEPS):
+        V = np.maximum(V, 0.0)
+        V = products.times(V) - alpha * (U @ (U.T @ V)) + shift * V
+        V = V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(V.dtype).tiny)
+    return V
 
 
 def _cut_starts(V: Array) -> Array:
