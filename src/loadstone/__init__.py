@@ -13,6 +13,7 @@ _HOMES = {
     "EMPCA": "loadstone.estimators.em_pca",
     "ExactSparsePCA": "loadstone.estimators.exact_sparse_pca",
     "SpannogramPCA": "loadstone.estimators.spannogram_pca",
+    "NSPCA": "loadstone.estimators.ns_pca",
     "SparsePCA": "loadstone.estimators.sparse_pca",
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
     "certify": "loadstone.estimators.certify",
