@@ -1,1 +1,27 @@
-"""covariance."""
+"""What the data is: six members of a :class:`Covariance`, five kinds of it."""
+
+from loadstone.covariance.deflated import DEFLATION_NAMES, DeflatedCovariance, deflate
+from loadstone.covariance.explicit import ExplicitCovariance, materialise
+from loadstone.covariance.from_data import DataCovariance
+from loadstone.covariance.low_rank import LowRankCovariance
+from loadstone.covariance.moments import Moments
+from loadstone.covariance.protocol import Array, Covariance, Support
+from loadstone.covariance.route import ROUTES, covariance_of
+from loadstone.covariance.spectrum import leading_eigenpairs
+
+__all__ = [
+    "DEFLATION_NAMES",
+    "ROUTES",
+    "Array",
+    "Covariance",
+    "DataCovariance",
+    "DeflatedCovariance",
+    "ExplicitCovariance",
+    "LowRankCovariance",
+    "Moments",
+    "Support",
+    "covariance_of",
+    "deflate",
+    "leading_eigenpairs",
+    "materialise",
+]

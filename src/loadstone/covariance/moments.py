@@ -1,0 +1,133 @@
+"""Means, variances and Gram matrices of weighted data in one pass.
+
+Everything is accumulated about a reference point close to the mean, because a
+Gram matrix centred after it was formed loses its digits: at mean/std = 1e6 the
+third one is wrong already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from loadstone.covariance.containers import Rows, pieces
+from loadstone.covariance.protocol import Array
+
+
+@dataclass(frozen=True)
+class Moments:
+    """First and second moments of the features, and how the data is scaled.
+
+    Attributes
+    ----------
+    n_samples : float
+        Sum of the sample weights, the number of rows where there are none.
+    mean : ndarray of shape (n_features,)
+        Weighted mean.
+    variance : ndarray of shape (n_features,)
+        Weighted variance with divisor ``n_samples - 1``, before scaling.
+    constant : ndarray of bool of shape (n_features,)
+        Features whose values do not vary beyond rounding.
+    scale : ndarray of shape (n_features,) or None
+        What the centred features are divided by; ``None`` leaves them as they are.
+    """
+
+    n_samples: float
+    mean: Array
+    variance: Array
+    constant: Array
+    scale: Array | None
+
+
+def reference_point(rows: Rows) -> Array:
+    """A point near the mean: the mean of the first block, or zero for sparse data."""
+    n_features = rows.shape[1]
+    if rows.is_sparse:
+        return np.zeros(n_features, dtype=rows.dtype)
+    block = rows.first_block()
+    return np.asarray(block, dtype=rows.dtype).mean(axis=0, dtype=np.float64).astype(rows.dtype)
+
+
+def accumulate_moments(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
+    """Sum of weights, mean and variance; one pass (two where the mean is not yet known)."""
+    reference = reference_point(rows)
+    total, first, second = rows.sum_over_blocks(_moment_sums, reference, weights)
+    return _finish(total, first, second, reference)
+
+
+def accumulate_gram(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
+    """Sum of weights, mean and covariance matrix; the passes of :func:`accumulate_moments`."""
+    reference = reference_point(rows)
+    total, first, second = rows.sum_over_blocks(_gram_sums, reference, weights)
+    return _finish(total, first, second, reference)
+
+
+def _finish(
+    total: Array, first: Array, second: Array, reference: Array
+) -> tuple[float, Array, Array]:
+    n = float(total)
+    shift = first / n
+    correction = np.outer(shift, shift) if second.ndim == 2 else shift**2
+    return n, reference + shift, (second - n * correction) / (n - 1.0)
+
+
+def _moment_sums(
+    block: Any, rows: slice, reference: Array, weights: Array | None
+) -> tuple[Array, Array, Array]:
+    w = None if weights is None else weights[rows]
+    total = np.float64(block.shape[0]) if w is None else w.sum(dtype=np.float64)
+    if sparse.issparse(block):
+        ones = np.ones(block.shape[0]) if w is None else w.astype(np.float64)
+        return np.asarray(total), block.T @ ones, block.multiply(block).T @ ones
+    first = np.zeros(block.shape[1])
+    second = np.zeros(block.shape[1])
+    for piece in pieces(*block.shape, block.dtype.itemsize):
+        centred = block[piece] - reference
+        if w is None:
+            first += centred.sum(axis=0, dtype=np.float64)
+            np.multiply(centred, centred, out=centred)
+            second += centred.sum(axis=0, dtype=np.float64)
+        else:
+            first += w[piece] @ centred
+            np.multiply(centred, centred, out=centred)
+            second += w[piece] @ centred
+    return np.asarray(total), first, second
+
+
+def _gram_sums(
+    block: Any, rows: slice, reference: Array, weights: Array | None
+) -> tuple[Array, Array, Array]:
+    w = None if weights is None else weights[rows]
+    total = np.float64(block.shape[0]) if w is None else w.sum(dtype=np.float64)
+    if sparse.issparse(block):
+        ones = np.ones(block.shape[0]) if w is None else w.astype(np.float64)
+        weighted = block if w is None else sparse.diags_array(w) @ block
+        return np.asarray(total), block.T @ ones, (weighted.T @ block).toarray()
+    first = np.zeros(block.shape[1])
+    second = np.zeros((block.shape[1], block.shape[1]), dtype=block.dtype)
+    for piece in pieces(*block.shape, block.dtype.itemsize):
+        centred = block[piece] - reference
+        if w is None:
+            first += centred.sum(axis=0, dtype=np.float64)
+        else:
+            first += w[piece] @ centred
+            centred *= np.sqrt(w[piece])[:, None]
+        second += centred.T @ centred
+    return np.asarray(total), first, second
+
+
+def constant_features(n: float, mean: Array, variance: Array, dtype: np.dtype[Any]) -> Array:
+    """Features that vary no more than rounding makes a constant one vary."""
+    eps = np.finfo(dtype).eps
+    return variance <= n * eps * variance + (n * eps * mean) ** 2
+
+
+def cancellation(moments: Moments) -> float:
+    """Largest mean/std among varying features: how many digits implicit centring costs."""
+    varying = ~moments.constant
+    if not varying.any():
+        return 0.0
+    return float(np.max(np.abs(moments.mean[varying]) / np.sqrt(moments.variance[varying])))

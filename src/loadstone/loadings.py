@@ -1,0 +1,55 @@
+"""What every solver returns: loadings with their evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Stop(Enum):
+    """Why a search ended; the value is the message a person reads."""
+
+    CONVERGED = "converged: the loadings no longer change"
+    EXACT = "solved exactly: nothing is iterated"
+    MAX_ITER = (
+        "the maximum number of iterations was reached before the loadings settled; "
+        "raise max_iter, or raise tol if fewer digits will do"
+    )
+    TIME_LIMIT = "the time limit was reached; the best result so far is returned"
+    EMPTY = "nothing is left: no remaining direction has any variance"
+
+
+@dataclass(frozen=True)
+class Loadings:
+    """Unit-norm loadings as columns, and how they were found.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_features, n_columns)
+        One column per component or candidate.
+    objective : ndarray
+        Values of what was maximised, one per iteration where the solver iterates.
+    n_iter : int
+        Iterations used.
+    stop : Stop
+        Why the search ended.
+    details : mapping
+        What only one solver has to tell.
+    """
+
+    matrix: NDArray[Any]
+    objective: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    n_iter: int = 0
+    stop: Stop = Stop.CONVERGED
+    details: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def support_of(w: NDArray[Any]) -> NDArray[np.intp]:
+    """Indices of the non-zero loadings."""
+    return np.flatnonzero(w)
