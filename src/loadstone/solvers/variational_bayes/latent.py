@@ -50,10 +50,32 @@ class Latent:
 class Observations(Protocol):
     """Samples as the model sees them: complete (a covariance) or with holes (rows)."""
 
-    n_samples: float
-    n_features: int
-    counts: Array
     needs_moments: bool
+
+    @property
+    def n_samples(self) -> float:
+        """Number of samples, the sum of their weights."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        ...
+
+    @property
+    def counts(self) -> Array:
+        """How often every feature was observed."""
+        ...
+
+    @property
+    def unit(self) -> float:
+        """Standard deviation of the data that counts as one."""
+        ...
+
+    @property
+    def rounding_slack(self) -> float:
+        """How much coarser than double precision the products are."""
+        ...
 
     def latent(
         self, loadings: GaussianRows, noise_precision: float, location: Array, beta: float
@@ -95,6 +117,11 @@ class CompleteObservations:
     def counts(self) -> Array:
         """How often every feature was observed."""
         return np.full(self.n_features, self.n_samples)
+
+    @property
+    def rounding_slack(self) -> float:
+        """How much coarser than double precision the products are."""
+        return float(np.sqrt(np.finfo(self.covariance.dtype).eps / np.finfo(np.float64).eps))
 
     def latent(
         self, loadings: GaussianRows, noise_precision: float, location: Array, beta: float

@@ -54,6 +54,11 @@ class IncompleteObservations:
         """How often every feature was observed."""
         return self.weights @ self.observed
 
+    @property
+    def rounding_slack(self) -> float:
+        """All products are in double precision."""
+        return 1.0
+
     def latent(
         self, loadings: GaussianRows, noise_precision: float, location: Array, beta: float
     ) -> Latent:

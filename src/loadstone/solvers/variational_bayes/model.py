@@ -1,0 +1,165 @@
+"""Sparse probabilistic PCA by variational Bayes (Guan & Dy 2009), corrected and un-mixed.
+
+Notation: ``t = W x + m + noise`` with ``x ~ N(0, I)``, ``w_ij ~ N(0, z_ij)`` and a prior on
+``z_ij`` that makes loadings sparse. ``D = 1/<1/z>``.
+
+The search runs in three parts: coordinate updates with rotation steps until the lower bound
+settles; for priors with exact zeros, the same with loadings removed where that raises the
+bound; and, after the zero rule, updates on the fixed support.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from loadstone.covariance.protocol import Array
+from loadstone.loadings import Stop
+from loadstone.solvers.variational_bayes.bound import BroadPriors
+from loadstone.solvers.variational_bayes.gaussian_rows import point_rows
+from loadstone.solvers.variational_bayes.latent import Observations
+from loadstone.solvers.variational_bayes.priors import PRIORS, Prior
+from loadstone.solvers.variational_bayes.state import State, rotated, start_state, update
+
+#: Rounds after which the scores are rotated whatever the bound does.
+ROTATION_SCHEDULE = frozenset({1, 3, 6, 10, 20, 40, 80})
+#: Fall of the bound relative to its size that rounding explains.
+ROUNDING = 1e-8
+
+OnIteration = Callable[[int, float], object]
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A finished search.
+
+    Attributes
+    ----------
+    state : State
+        Last round; in units of the observations.
+    bounds : ndarray of shape (n_iter,)
+        Lower bound after every round, in units of the data.
+    n_iter : int
+        Rounds.
+    stop : Stop
+        Why the search ended.
+    """
+
+    state: State
+    bounds: Array
+    n_iter: int
+    stop: Stop
+
+
+@dataclass(frozen=True)
+class VariationalBayes:
+    """Solver for loadings with a sparsity prior; see `priors` for the choices.
+
+    Attributes
+    ----------
+    prior : {"inverse_gaussian", "laplace", "jeffreys"}
+        Law of the variances of single loadings.
+    hyperparameters : mapping of str to float
+        Hyperparameters to keep fixed, in squared units of the data; others are learned.
+    rotation_steps : bool
+        Whether to maximise the bound over maps of the scores every few rounds.
+    max_iter : int
+        Rounds of the search, and again of the refit.
+    tol : float
+        Rise of the bound, relative to its size, below which it has settled.
+    broad : BroadPriors
+        Priors of noise and mean.
+    """
+
+    prior: str = "inverse_gaussian"
+    hyperparameters: Mapping[str, float] | None = None
+    rotation_steps: bool = True
+    max_iter: int = 500
+    tol: float = 1e-6
+    broad: BroadPriors = BroadPriors()
+
+    def __call__(
+        self,
+        observations: Observations,
+        start: Array,
+        noise_variance: float,
+        on_iteration: OnIteration | None = None,
+    ) -> Posterior:
+        """Search from ``start`` (n_features, n_components), all in units of the observations."""
+        prior = self._start_prior(start, observations.unit)
+        free = np.ones(start.shape, dtype=bool)
+        state = start_state(observations, start, noise_variance, prior, free)
+        return self._run(observations, state, refit=False, on_iteration=on_iteration)
+
+    def refit(
+        self,
+        observations: Observations,
+        posterior: Posterior,
+        support: Array,
+        on_iteration: OnIteration | None = None,
+    ) -> Posterior:
+        """Updates with all loadings outside ``support`` pinned to zero, from where a search ended.
+
+        Components without support are dropped.
+        """
+        kept = support.any(axis=0)
+        support = support[:, kept]
+        W = np.where(support, posterior.state.loadings.mean[:, kept], 0.0)
+        state = replace(
+            posterior.state,
+            loadings=point_rows(W, keep_moments=observations.needs_moments),
+            prior_variance=np.where(support, posterior.state.prior_variance[:, kept], 0.0),
+            bound=-np.inf,
+        )
+        return self._run(observations, state, refit=True, on_iteration=on_iteration)
+
+    def _start_prior(self, start: Array, unit: float) -> Prior:
+        prior: Prior = PRIORS[self.prior].start(start * start)
+        given = {name: value / unit**2 for name, value in (self.hyperparameters or {}).items()}
+        return replace(prior, **given)  # type: ignore[type-var]
+
+    def _run(
+        self,
+        observations: Observations,
+        state: State,
+        *,
+        refit: bool,
+        on_iteration: OnIteration | None,
+    ) -> Posterior:
+        fixed = frozenset(self.hyperparameters or {})
+        offset = float(observations.counts.sum()) * float(np.log(observations.unit))
+        rotate = self.rotation_steps and not refit and state.loadings.mean.shape[1] > 1
+        to_prune = state.prior.exact_zeros and not refit
+        prune = False
+        bounds: list[float] = []
+        for n_iter in range(1, self.max_iter + 1):
+            before = state
+            state = update(observations, before, fixed, self.broad, prune=prune)
+            bounds.append(state.bound - offset)
+            self._warn_of_fall(bounds, observations)
+            if on_iteration is not None:
+                on_iteration(n_iter, bounds[-1])
+            level = self.tol * abs(state.bound)
+            settled = state.bound - before.bound <= level
+            if rotate and not prune and (settled or n_iter in ROTATION_SCHEDULE):
+                state, gain = rotated(observations, state, before.prior, fixed)
+                settled = settled and gain <= level
+            if settled and to_prune and not prune:
+                prune = True
+            elif settled:
+                return Posterior(state, np.array(bounds), n_iter, Stop.CONVERGED)
+        return Posterior(state, np.array(bounds), self.max_iter, Stop.MAX_ITER)
+
+    @staticmethod
+    def _warn_of_fall(bounds: list[float], observations: Observations) -> None:
+        slack = ROUNDING * observations.rounding_slack
+        if len(bounds) > 1 and bounds[-1] < bounds[-2] - slack * abs(bounds[-2]):
+            msg = (
+                f"The lower bound fell from {bounds[-2]:.10g} to {bounds[-1]:.10g} in iteration "
+                f"{len(bounds)}; every update should raise it. Values of very different size "
+                "exceed the precision: standardize the features or use float64."
+            )
+            warnings.warn(msg, RuntimeWarning, stacklevel=3)
