@@ -26,6 +26,8 @@ from loadstone.solvers.variational_bayes.state import State, rotated, start_stat
 
 #: Rounds after which the scores are rotated whatever the bound does.
 ROTATION_SCHEDULE = frozenset({1, 3, 6, 10, 20, 40, 80})
+#: Rounds between rotations after those; a rotation costs as much as several rounds.
+ROTATION_GAP = 5
 #: Fall of the bound relative to its size that rounding explains.
 ROUNDING = 1e-8
 
@@ -134,6 +136,7 @@ class VariationalBayes:
         rotate = self.rotation_steps and not refit and state.loadings.mean.shape[1] > 1
         to_prune = state.prior.exact_zeros and not refit
         prune = False
+        last_rotation, gain = -ROTATION_GAP, 0.0
         bounds: list[float] = []
         for n_iter in range(1, self.max_iter + 1):
             before = state
@@ -145,7 +148,9 @@ class VariationalBayes:
             level = self.tol * abs(state.bound)
             settled = state.bound - before.bound <= level
             if rotate and not prune and (settled or n_iter in ROTATION_SCHEDULE):
-                state, gain = rotated(observations, state, before.prior, fixed)
+                if n_iter in ROTATION_SCHEDULE or n_iter - last_rotation >= ROTATION_GAP:
+                    state, gain = rotated(observations, state, before.prior, fixed)
+                    last_rotation = n_iter
                 settled = settled and gain <= level
             if settled and to_prune and not prune:
                 prune = True

@@ -21,7 +21,7 @@ _SHEARS = np.array([-1.6, -0.8, -0.4, -0.15, -0.05, -0.015, 0.0, 0.015, 0.05, 0.
 _SCALES = np.linspace(-0.6, 0.6, 13)
 _GRIDS = np.array([_ANGLES, _SHEARS, _SCALES])
 _N_GOLDEN = 14
-_N_TABLE = 1024
+_OCTAVES = 60
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def rotate(
     moments = loadings.moments.copy()
     mapped_scores = scores.copy()
     transform = np.eye(scores.shape[0])
-    table, low, step = _tabulate(prior, loadings.second)
+    table, base = _tabulate(prior, loadings.second, kernels.MANTISSA_BITS)
     kernels.rotation_sweep(
         moments,
         mapped_scores,
@@ -66,8 +66,7 @@ def rotate(
         _GRIDS,
         _N_GOLDEN,
         table,
-        low,
-        step,
+        base,
     )
     mapped = _map_loadings(loadings, moments, transform)
     # The sweep saw a table; what counts is the bound itself.
@@ -80,12 +79,15 @@ def rotate(
     return RotationResult(loadings, 0.0)
 
 
-def _tabulate(prior: Prior, second: Array) -> tuple[Array, float, float]:
-    """``f`` at equal distances of ``ln w2``, over all values a rotation can reach."""
-    largest = float(second.sum(axis=1).max()) * 4.0
-    smallest = max(float(second.min()) * 1e-4, largest * 1e-40)
-    points = np.linspace(np.log(smallest), np.log(largest), _N_TABLE)
-    return prior.bound_term(np.exp(points)), float(points[0]), float(points[1] - points[0])
+def _tabulate(prior: Prior, second: Array, mantissa_bits: int) -> tuple[Array, int]:
+    """``f`` at numbers with short mantissas, and the bits that the first of them has."""
+    # No rotation or shear of the grids takes a squared loading beyond ten times its row's sum.
+    top = int(np.ceil(np.log2(10.0 * float(second.sum(axis=1).max()))))
+    cells = np.arange(_OCTAVES << mantissa_bits)
+    octave, part = np.divmod(cells, 1 << mantissa_bits)
+    points = np.ldexp(1.0 + part / (1 << mantissa_bits), top - _OCTAVES + octave)
+    first = int(points[:1].view(np.int64)[0]) >> (52 - mantissa_bits)
+    return prior.bound_term(points), first
 
 
 def _map_loadings(loadings: GaussianRows, moments: Array, transform: Array) -> GaussianRows:
