@@ -1,0 +1,56 @@
+"""The loop shared by EM and truncated power: product, constrained step, repeat.
+
+All restarts travel as one block, so that an iteration is one product ``S @ W``;
+columns that have settled leave the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from loadstone.covariance import Array, Covariance
+from loadstone.loadings import Loadings, Stop
+
+
+def iterate(
+    S: Covariance,
+    step: Callable[[Array], Array],
+    starts: Array,
+    max_iter: int,
+    tol: float,
+) -> Loadings:
+    """Apply ``W <- step(S @ W)`` until ``|w'w_old| > 1 - tol`` for every column.
+
+    Returns
+    -------
+    Loadings
+        Columns in the order of their variance. A column that settled is returned where
+        it settled; one that ran out of iterations gives its best iterate, because a step
+        may lower the variance. ``objective`` traces the column that won.
+    """
+    W = step(S @ starts.astype(S.dtype, copy=False))
+    n_columns = W.shape[1]
+    result, best_value = W.copy(order="F"), np.full(n_columns, -np.inf)
+    value = np.full(n_columns, -np.inf)
+    trace = np.full((max_iter, n_columns), np.nan)
+    active = np.arange(n_columns)
+    n_iter = 0
+    for n_iter in range(1, max_iter + 1):
+        SW = S @ W
+        value[active] = trace[n_iter - 1, active] = reached = np.einsum("ij,ij->j", W, SW)
+        moved = step(SW)
+        overlap = np.abs(np.einsum("ij,ij->j", moved, W, dtype=np.float64))
+        settled = (1.0 - overlap < tol) | (moved == W).all(axis=0)
+        kept = settled | (reached > best_value[active])
+        result[:, active[kept]] = np.where(settled, moved, W)[:, kept]
+        best_value[active] = np.maximum(best_value[active], reached)
+        W, active = moved[:, ~settled], active[~settled]
+        if active.size == 0:
+            break
+    value[active] = best_value[active]
+    stop = Stop.MAX_ITER if active.size else Stop.CONVERGED
+    order = np.argsort(-value, kind="stable")
+    path = trace[:, order[0]]
+    return Loadings(result[:, order], path[~np.isnan(path)], n_iter, stop)
