@@ -23,6 +23,7 @@ from loadstone.solvers.variational_bayes.gaussian_rows import point_rows
 from loadstone.solvers.variational_bayes.latent import Observations
 from loadstone.solvers.variational_bayes.priors import PRIORS, Prior
 from loadstone.solvers.variational_bayes.state import State, rotated, start_state, update
+from loadstone.solvers.variational_bayes.zeros import kept_loadings
 
 #: Rounds after which the scores are rotated whatever the bound does.
 ROTATION_SCHEDULE = frozenset({1, 3, 6, 10, 20, 40, 80})
@@ -118,6 +119,46 @@ class VariationalBayes:
         )
         return self._run(observations, state, refit=True, on_iteration=on_iteration)
 
+    def select(
+        self,
+        observations: Observations,
+        posterior: Posterior,
+        zero_threshold: float,
+        component_threshold: float | None,
+        on_iteration: OnIteration | None = None,
+    ) -> tuple[Posterior, Array]:
+        """Support by the zero rule, judged in a model without the components that fall to it.
+
+        Superfluous components fit noise, which makes the remaining noise, and with it the
+        standard deviations of all loadings, look too small. They are dropped first, the rest
+        is updated, and the rule is applied again until no component falls.
+
+        Returns
+        -------
+        posterior : Posterior
+            The last state before zeros are set, with components that stay only; the bounds
+            are those of the search.
+        support : ndarray of bool of shape (n_features, n_components)
+            Which of its loadings stay.
+        """
+        while True:
+            state = posterior.state
+            support = kept_loadings(
+                state.loadings,
+                1.0 / state.noise_precision,
+                observations.n_samples,
+                zero_threshold,
+                component_threshold,
+            )
+            kept = support.any(axis=0)
+            if kept.all() or not kept.any():
+                return posterior, support
+            everything = (state.prior_variance > 0) & kept
+            # The hyperparameters say how sparse loadings are, and were learned from all of them.
+            keep = replace(self, hyperparameters=_in_data_units(state.prior, observations.unit))
+            smaller = keep.refit(observations, posterior, everything, on_iteration)
+            posterior = replace(posterior, state=smaller.state)
+
     def _start_prior(self, start: Array, unit: float) -> Prior:
         prior: Prior = PRIORS[self.prior].start(start * start)
         given = {name: value / unit**2 for name, value in (self.hyperparameters or {}).items()}
@@ -133,7 +174,9 @@ class VariationalBayes:
     ) -> Posterior:
         fixed = frozenset(self.hyperparameters or {})
         offset = float(observations.counts.sum()) * float(np.log(observations.unit))
-        rotate = self.rotation_steps and not refit and state.loadings.mean.shape[1] > 1
+        # Rotating would fill exact zeros again.
+        rotate = self.rotation_steps and bool((state.prior_variance > 0).all())
+        rotate = rotate and state.loadings.mean.shape[1] > 1
         to_prune = state.prior.exact_zeros and not refit
         prune = False
         last_rotation, gain = -ROTATION_GAP, 0.0
@@ -168,3 +211,8 @@ class VariationalBayes:
                 "exceed the precision: standardize the features or use float64."
             )
             warnings.warn(msg, RuntimeWarning, stacklevel=3)
+
+
+def _in_data_units(prior: Prior, unit: float) -> dict[str, float]:
+    """Hyperparameters of a prior, all of them squared lengths, in units of the data."""
+    return {name: value * unit**2 for name, value in vars(prior).items()}

@@ -16,7 +16,9 @@ from loadstone.covariance.protocol import Array
 from loadstone.solvers.variational_bayes.gaussian_rows import GaussianRows, pack
 from loadstone.solvers.variational_bayes.priors import Prior
 
-_ANGLES = np.linspace(-0.25 * np.pi, 0.25 * np.pi, 13)
+# A quarter turn only swaps columns, so that both ends of a quarter circle are the same point:
+# having one of them avoids a tie that rounding would decide.
+_ANGLES = np.arange(-6, 7) * np.pi / 26
 _SHEARS = np.array([-1.6, -0.8, -0.4, -0.15, -0.05, -0.015, 0.0, 0.015, 0.05, 0.15, 0.4, 0.8, 1.6])
 _SCALES = np.linspace(-0.6, 0.6, 13)
 _GRIDS = np.array([_ANGLES, _SHEARS, _SCALES])

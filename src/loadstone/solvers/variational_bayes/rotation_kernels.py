@@ -78,8 +78,9 @@ def maximise(kind, grid, n_golden, first, second, cross, score, table, base, wor
         if value > best_value:
             best = g
             best_value = value
-    left = grid[max(best - 1, 0)]
-    right = grid[min(best + 1, grid.shape[0] - 1)]
+    last = grid.shape[0] - 1
+    left = grid[best - 1] if best > 0 else 2.0 * grid[0] - grid[1]
+    right = grid[best + 1] if best < last else 2.0 * grid[last] - grid[last - 1]
     a = right - GOLDEN * (right - left)
     b = left + GOLDEN * (right - left)
     value_a = gain(kind, a, first, second, cross, score, table, base, work)
