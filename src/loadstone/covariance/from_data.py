@@ -48,14 +48,20 @@ class DataCovariance:
         return self.moments.mean.astype(self.dtype, copy=False)
 
     def __matmul__(self, W: Array) -> Array:
-        active = nonzero_rows(W)
+        V, offset, active = self._gathered(W)
+        sums = _centred_product_sums if self.rows.in_memory else _product_sums
+        back, total = self.rows.sum_over_blocks(sums, V, offset, active, self.weights)
+        return self._finish(back, total)
+
+    def _gathered(self, W: Array) -> tuple[Array, Array, Support | None]:
+        """``W / scale`` without its zero rows where that pays, mean'V, and the rows kept."""
+        active: Support | None = nonzero_rows(W)
+        assert active is not None
         if self.rows.is_sparse or active.size >= GATHER_BELOW * self.n_features:
             active = None
         V = self._unscaled(W.astype(self.dtype, copy=False), active)
         mean = self.mean if active is None else self.mean[active]
-        sums = _centred_product_sums if self.rows.in_memory else _product_sums
-        back, total = self.rows.sum_over_blocks(sums, V, mean @ V, active, self.weights)
-        return self._finish(back, total)
+        return V, mean @ V, active
 
     def _unscaled(self, W: Array, active: Support | None = None) -> Array:
         """Rows ``active`` of ``W / scale``."""
@@ -83,8 +89,8 @@ class DataCovariance:
 
     def scores(self, W: Array) -> Array:
         """``Xc W``: the rows projected on a block of loadings."""
-        V = self._unscaled(W.astype(self.dtype, copy=False))
-        return self.rows.stack_over_blocks(_project, V, self.mean @ V)
+        V, offset, active = self._gathered(W)
+        return self.rows.stack_over_blocks(_project, V, offset, active)
 
     def back_project(self, Y: Array) -> Array:
         """``Xc' diag(weights) Y / (n_samples - 1)`` for scores ``Y``."""
