@@ -22,6 +22,7 @@ class Stop(Enum):
         "raise max_iter, or raise tol if fewer digits will do"
     )
     TIME_LIMIT = "the time limit was reached; the best result so far is returned"
+    CALLBACK = "a callback asked to stop; the result so far is returned"
     EMPTY = "nothing is left: no remaining direction has any variance"
 
 
