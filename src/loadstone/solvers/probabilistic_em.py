@@ -19,7 +19,8 @@ from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.variational_bayes.gaussian_rows import unpack
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
-OnIteration = Callable[[int, float], object]
+#: Told of every iteration and its log-likelihood; returns whether to stop.
+OnIteration = Callable[[int, float], bool]
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,9 @@ class ProbabilisticEM:
         for n_iter in range(1, self.max_iter + 1):
             updated, moved, value = one_round(model, location)
             values.append(value)
-            if on_iteration is not None:
-                on_iteration(n_iter, value)
             model, location = updated, moved
+            if on_iteration is not None and on_iteration(n_iter, value):
+                return Fit(model, location, np.array(values), n_iter, Stop.CALLBACK)
             if n_iter > 1 and values[-1] - values[-2] <= self.tol * abs(values[-1]):
                 return Fit(model, location, np.array(values), n_iter, Stop.CONVERGED)
         return Fit(model, location, np.array(values), self.max_iter, Stop.MAX_ITER)

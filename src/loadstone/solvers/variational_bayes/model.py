@@ -25,14 +25,15 @@ from loadstone.solvers.variational_bayes.priors import PRIORS, Prior
 from loadstone.solvers.variational_bayes.state import State, rotated, start_state, update
 from loadstone.solvers.variational_bayes.zeros import kept_loadings
 
+#: Told of every round and its lower bound; returns whether to stop.
+OnIteration = Callable[[int, float], bool]
+
 #: Rounds after which the scores are rotated whatever the bound does.
 ROTATION_SCHEDULE = frozenset({1, 3, 6, 10, 20, 40, 80})
 #: Rounds between rotations after those; a rotation costs as much as several rounds.
 ROTATION_GAP = 5
 #: Fall of the bound relative to its size that rounding explains.
 ROUNDING = 1e-8
-
-OnIteration = Callable[[int, float], object]
 
 
 @dataclass(frozen=True)
@@ -186,8 +187,8 @@ class VariationalBayes:
             state = update(observations, before, fixed, self.broad, prune=prune)
             bounds.append(state.bound - offset)
             self._warn_of_fall(bounds, observations)
-            if on_iteration is not None:
-                on_iteration(n_iter, bounds[-1])
+            if on_iteration is not None and on_iteration(n_iter, bounds[-1]):
+                return Posterior(state, np.array(bounds), n_iter, Stop.CALLBACK)
             level = self.tol * abs(state.bound)
             settled = state.bound - before.bound <= level
             if rotate and not prune and (settled or n_iter in ROTATION_SCHEDULE):
