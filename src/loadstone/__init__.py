@@ -10,7 +10,9 @@ from loadstone._version import __version__
 #: Public names and where they live; nothing is imported before it is used.
 _HOMES = {
     "EMPCA": "loadstone.estimators.em_pca",
+    "ProbabilisticPCA": "loadstone.estimators.probabilistic_pca",
     "SparsePCA": "loadstone.estimators.sparse_pca",
+    "SparseProbabilisticPCA": "loadstone.estimators.sparse_probabilistic_pca",
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
 }
 
