@@ -153,6 +153,7 @@ class ProbabilisticComponents(BaseComponents):
         self._store(S, moments, extraction)
         shift = location if self.scale_ is None else location * self.scale_
         self.mean_ = self.mean_ + shift
+        self.components_ = self.components_ + 0.0  # no negative zeros in print
         self.component_strength_ = strengths
         self.noise_variance_ = model.noise_variance
         for name, values in fitted.per_loading.items():

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
-from loadstone.covariance import Covariance, leading_eigenpairs
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.estimators.probabilistic import FittedModel, ProbabilisticComponents
 from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
@@ -28,7 +28,7 @@ class ProbabilisticPCA(ProbabilisticComponents):
     ----------
     n_components : int or None, default=None
         Number of components; fewer than the rank of the data, so that noise is left.
-        ``None`` is one less than features or samples allow.
+        ``None`` is one less than the rank.
     init : {"pca", "random"}, default="pca"
         Start from principal components (of mean-imputed data), which leaves nothing to do
         on complete data, or from random directions.
@@ -140,13 +140,8 @@ class ProbabilisticPCA(ProbabilisticComponents):
         rng: np.random.Generator,
         report: Any,
     ) -> FittedModel:
-        q = self._check_n_components(S)
-        values, vectors = leading_eigenpairs(S, q)
-        values = np.asarray(values, dtype=np.float64)
-        total = float(np.asarray(S.diagonal(), dtype=np.float64).sum())
-        W, noise = probabilistic_start(
-            values, np.asarray(vectors, dtype=np.float64), total, S.n_features
-        )
+        values, vectors, total = self._eigenpairs(S)
+        W, noise = probabilistic_start(values, vectors, total, S.n_features)
         if self.init == "random":
             W = rng.normal(size=W.shape) * np.sqrt(total / S.n_features)
         solver = ProbabilisticEM(self.max_iter, self.tol)
@@ -163,15 +158,20 @@ class ProbabilisticPCA(ProbabilisticComponents):
             attributes={"log_likelihoods_": fit.log_likelihoods},
         )
 
-    def _check_n_components(self, S: Covariance) -> int:
-        limit = int(min(S.n_features - 1, np.ceil(S.n_samples) - 2))
-        if self.n_components is None:
-            return max(1, limit)
-        if self.n_components > max(limit, 1):
+    def _eigenpairs(self, S: Covariance) -> tuple[Array, Array, float]:
+        """Leading eigenpairs and the trace; as many as the rank leaves room for noise."""
+        limit = int(min(S.n_features, np.ceil(S.n_samples) - 1))
+        wanted = limit if self.n_components is None else min(self.n_components + 1, limit)
+        values, vectors = leading_eigenpairs(S, wanted)
+        values = np.asarray(values, dtype=np.float64)
+        rank = np.count_nonzero(values > values[0] * S.n_features * np.finfo(S.dtype).eps)
+        q = max(rank - 1, 1) if self.n_components is None else self.n_components
+        if q > max(rank - 1, 1):
             msg = (
-                f"n_components={self.n_components} leaves no noise: with n_samples="
-                f"{S.n_samples:g} and n_features={S.n_features} (that vary) at most {max(limit, 1)} "
-                "components can be told from noise; lower it, or use PCA"
+                f"n_components={q} leaves no noise: the data (n_samples={S.n_samples:g}, "
+                f"n_features={S.n_features} that vary) has rank {rank}, so that at most "
+                f"{max(rank - 1, 1)} component(s) can be told from noise; lower n_components"
             )
             raise ValueError(msg)
-        return self.n_components
+        total = float(np.asarray(S.diagonal(), dtype=np.float64).sum())
+        return values[:q], np.asarray(vectors[:, :q], dtype=np.float64), total

@@ -220,8 +220,8 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
             observations, search, float(self.zero_threshold), threshold
         )
         if not support.any():
-            support = _strongest(selected, float(self.zero_threshold))
-        elif self.n_components is None and support.any(axis=0).sum() >= MOST_COMPONENTS:
+            return _first_principal_component(observations, S, search)
+        if self.n_components is None and support.any(axis=0).sum() >= MOST_COMPONENTS:
             msg = (
                 f"all {MOST_COMPONENTS} components of the search are needed, and n_components=None "
                 "starts with no more; set n_components to look for further ones"
@@ -302,21 +302,33 @@ def _check_rank(n_components: int | None, values: Array, S: Covariance) -> int:
     return max(rank, 1)
 
 
-def _strongest(posterior: Posterior, zero_threshold: float) -> Array:
-    """Support of the one component with most evidence, when none passes the rule."""
-    loadings = posterior.state.loadings
-    strongest = int(np.argmax((loadings.mean**2).sum(axis=0)))
-    ratio = np.abs(loadings.mean[:, strongest])
-    ratio /= np.sqrt(np.maximum(loadings.variance[:, strongest], np.finfo(float).tiny))
-    support = np.zeros(loadings.mean.shape, dtype=bool)
-    support[:, strongest] = ratio > zero_threshold
-    support[int(np.argmax(np.abs(loadings.mean[:, strongest]))), strongest] = True
+def _first_principal_component(
+    observations: Observations, S: Covariance, search: Posterior
+) -> FittedModel:
+    """A stand-in when the data supports no component at all."""
     msg = (
-        "no component stands out of the noise; the strongest one is kept. Lower "
-        "component_threshold or zero_threshold to keep weaker ones"
+        "no component stands out of the noise; the first principal component is returned in its "
+        "place. Lower component_threshold or zero_threshold to keep weak components"
     )
     warnings.warn(msg, UserWarning, stacklevel=6)
-    return support
+    values, vectors = leading_eigenpairs(S, 1)
+    total = float(np.asarray(S.diagonal(), dtype=np.float64).sum())
+    W, noise = probabilistic_start(
+        np.asarray(values, dtype=np.float64),
+        np.asarray(vectors, dtype=np.float64),
+        total,
+        S.n_features,
+    )
+    return FittedModel(
+        FactorModel(W, noise),
+        np.zeros(S.n_features),
+        (Loadings(W, search.bounds, search.n_iter, search.stop),),
+        attributes=_attributes(observations, search, None),
+        per_loading={
+            "components_std_": np.full_like(W, np.sqrt(noise / S.n_samples)) / np.linalg.norm(W),
+            "inclusion_": np.zeros_like(W),
+        },
+    )
 
 
 def _describe(
@@ -343,20 +355,27 @@ def _describe(
     strength = np.linalg.norm(mean, axis=0)
     order = np.argsort(-strength, kind="stable")
     searches = [search] if final is None else [search, final]
-    prior = search.state.prior
     return FittedModel(
         FactorModel(mean[:, order] * unit, unit**2 / state.noise_precision),
         state.location * unit,
         tuple(Loadings(mean, p.bounds, p.n_iter, p.stop) for p in searches),
-        attributes={
-            "lower_bound_": float(searches[-1].bounds[-1]),
-            "lower_bounds_": search.bounds,
-            "refit_lower_bounds_": np.empty(0) if final is None else final.bounds,
-            "hyperparameters_": {name: v * unit**2 for name, v in vars(prior).items()},
-            "n_iter_": search.n_iter,
-        },
+        attributes=_attributes(observations, search, final),
         per_loading={
             "components_std_": std[:, order] / strength[order],
             "inclusion_": inclusion[:, order],
         },
     )
+
+
+def _attributes(
+    observations: Observations, search: Posterior, final: Posterior | None
+) -> dict[str, Any]:
+    last = search if final is None else final
+    hyperparameters = vars(search.state.prior).items()
+    return {
+        "lower_bound_": float(last.bounds[-1]),
+        "lower_bounds_": search.bounds,
+        "refit_lower_bounds_": np.empty(0) if final is None else final.bounds,
+        "hyperparameters_": {name: v * observations.unit**2 for name, v in hyperparameters},
+        "n_iter_": search.n_iter,
+    }

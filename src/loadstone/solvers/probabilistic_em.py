@@ -153,5 +153,5 @@ def _incomplete_round(
 
 def principal_axes(loadings: Array) -> Array:
     """Rotate the columns of ``W`` to the principal axes of the model, largest first."""
-    values, rotation = np.linalg.eigh(loadings.T @ loadings)
-    return loadings @ rotation[:, np.argsort(values)[::-1]]
+    axes, lengths, _ = np.linalg.svd(loadings, full_matrices=False)
+    return axes * lengths

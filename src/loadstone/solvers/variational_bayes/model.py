@@ -73,7 +73,8 @@ class VariationalBayes:
     max_iter : int
         Rounds of the search, and again of the refit.
     tol : float
-        Rise of the bound, relative to its size, below which it has settled.
+        Rise of the bound below which it has settled, relative to its size or the number of
+        observed values, whichever is larger.
     broad : BroadPriors
         Priors of noise and mean.
     """
@@ -174,7 +175,9 @@ class VariationalBayes:
         on_iteration: OnIteration | None,
     ) -> Posterior:
         fixed = frozenset(self.hyperparameters or {})
-        offset = float(observations.counts.sum()) * float(np.log(observations.unit))
+        # A bound may cross zero; its natural size is the number of values it explains.
+        size = float(observations.counts.sum())
+        offset = size * float(np.log(observations.unit))
         # Rotating would fill exact zeros again.
         rotate = self.rotation_steps and bool((state.prior_variance > 0).all())
         rotate = rotate and state.loadings.mean.shape[1] > 1
@@ -189,7 +192,7 @@ class VariationalBayes:
             self._warn_of_fall(bounds, observations)
             if on_iteration is not None and on_iteration(n_iter, bounds[-1]):
                 return Posterior(state, np.array(bounds), n_iter, Stop.CALLBACK)
-            level = self.tol * abs(state.bound)
+            level = self.tol * max(abs(state.bound), size)
             settled = state.bound - before.bound <= level
             if rotate and not prune and (settled or n_iter in ROTATION_SCHEDULE):
                 if n_iter in ROTATION_SCHEDULE or n_iter - last_rotation >= ROTATION_GAP:
