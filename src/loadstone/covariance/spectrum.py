@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from loadstone.covariance.containers import PIECE_BYTES, InMemoryRows
+from loadstone.covariance.deflated import DeflatedCovariance
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.low_rank import LowRankCovariance
@@ -46,10 +47,15 @@ def leading_eigenpairs(S: Covariance, rank: int, tol: float = 0.0) -> tuple[Arra
         return _padded(singular[:rank] ** 2, U[:, :rank], rank)
     if isinstance(S, DataCovariance) and _has_small_sample_gram(S):
         return _sample_gram_eigenpairs(S, rank, tol)
-    if S.n_features <= SMALL_MATRIX:
+    if S.n_features <= SMALL_MATRIX or _has_explicit_base(S):
         everything = np.arange(S.n_features)
         return _explicit_eigenpairs(S.block(everything, everything), rank, tol)
     return block_krylov(S, rank, tol)
+
+
+def _has_explicit_base(S: Covariance) -> bool:
+    explicit = isinstance(S, DeflatedCovariance) and isinstance(S.base, ExplicitCovariance)
+    return explicit and S.n_features <= MAX_SAMPLE_GRAM
 
 
 def _has_small_sample_gram(S: DataCovariance) -> bool:

@@ -1,1 +1,19 @@
-"""metrics."""
+"""How good components are: functions of a covariance and loadings."""
+
+from loadstone.metrics.explained_variance import (
+    adjusted_variance,
+    marginal_variance,
+    score_correlation,
+    score_covariance,
+    span_variance,
+    total_variance,
+)
+
+__all__ = [
+    "adjusted_variance",
+    "marginal_variance",
+    "score_correlation",
+    "score_covariance",
+    "span_variance",
+    "total_variance",
+]

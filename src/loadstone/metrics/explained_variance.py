@@ -1,0 +1,71 @@
+"""How much variance components explain, without counting any of it twice.
+
+Components that are not orthogonal share variance, and the sum of their marginal
+variances can exceed what PCA reaches. The adjusted variance credits each component
+only with what those before it have not explained.
+
+References
+----------
+Zou, H., Hastie, T., & Tibshirani, R. (2006). Sparse principal component analysis.
+Journal of Computational and Graphical Statistics, 15(2), 265-286.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loadstone.covariance import Array, Covariance
+
+
+def score_covariance(S: Covariance, loadings: Array) -> Array:
+    """``W'SW``: covariance of the scores, one pass."""
+    G = loadings.T.astype(np.float64) @ (S @ loadings).astype(np.float64)
+    return (G + G.T) / 2
+
+
+def marginal_variance(S: Covariance, loadings: Array) -> Array:
+    """``w'Sw`` of each component alone."""
+    return np.maximum(score_covariance(S, loadings).diagonal(), 0)
+
+
+def adjusted_variance(S: Covariance, loadings: Array) -> Array:
+    """Squared diagonal of R in the QR of the scores, in the order of the components."""
+    return adjusted_from_scores(score_covariance(S, loadings))
+
+
+def adjusted_from_scores(G: Array) -> Array:
+    """Adjusted variances from the covariance ``G`` of the scores.
+
+    Cholesky without pivoting, so that the order is kept; a component whose scores
+    are a combination of earlier ones adds nothing.
+    """
+    G = np.array(G, dtype=np.float64)
+    m = G.shape[0]
+    adjusted = np.zeros(m)
+    negligible = 1e-12 * max(float(np.max(G.diagonal(), initial=0.0)), np.finfo(np.float64).tiny)
+    for j in range(m):
+        adjusted[j] = max(G[j, j], 0.0)
+        if adjusted[j] <= negligible:
+            continue
+        row = G[j, j + 1 :] / G[j, j]
+        G[j + 1 :, j + 1 :] -= np.outer(row, G[j, j + 1 :])
+    return adjusted
+
+
+def span_variance(S: Covariance, loadings: Array) -> float:
+    """Variance of the data projected on the span of the components."""
+    Q = np.linalg.qr(loadings.astype(np.float64))[0].astype(S.dtype)
+    return float(np.trace(score_covariance(S, Q)))
+
+
+def total_variance(S: Covariance) -> float:
+    """Trace of the covariance."""
+    return float(S.diagonal().sum(dtype=np.float64))
+
+
+def score_correlation(S: Covariance, loadings: Array) -> Array:
+    """Correlation of the scores, with zeros where a component has no variance."""
+    G = score_covariance(S, loadings)
+    std = np.sqrt(np.maximum(G.diagonal(), 0))
+    inverse = np.divide(1.0, std, out=np.zeros_like(std), where=std > 0)
+    return G * np.multiply.outer(inverse, inverse)

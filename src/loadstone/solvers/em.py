@@ -1,0 +1,82 @@
+"""EM for sparse and non-negative PCA, as published.
+
+Notation: the E-step ``y = Xw`` (Eq. 10) and the gradient ``f = X'y`` (Eq. 12) are
+together one product ``f = Sw`` up to a factor that the normalisation removes. The
+M-step is Algorithm 2: soft threshold at the (K+1)-th largest entry, normalise.
+
+Prop. 3.2 of the paper holds for a fixed l1 bound, which Algorithm 2 chooses anew in
+each iteration: the variance can fall, so the best iterate is kept.
+
+References
+----------
+Sigg, C. D., & Buhmann, J. M. (2008). Expectation-maximization for sparse and
+non-negative PCA. Proceedings of the 25th International Conference on Machine Learning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array, Covariance
+from loadstone.loadings import Loadings
+from loadstone.solvers.power_iteration import iterate
+from loadstone.solvers.starts import eigenvector_starts, random_nonnegative_starts, random_starts
+
+
+@dataclass(frozen=True)
+class EM:
+    """Algorithm 2 of the paper with restarts as one block.
+
+    Attributes
+    ----------
+    init : {"pca", "random"}
+        Start from the first principal component (the paper's choice for signed
+        loadings), or from random directions of the allowed orthant (its choice for
+        non-negative ones).
+    n_init : int
+        Number of random starts.
+    max_iter : int
+        Largest number of iterations.
+    tol : float
+        The paper's epsilon in ``|w'w_old| > 1 - epsilon``.
+    """
+
+    init: str = "pca"
+    n_init: int = 10
+    max_iter: int = 200
+    tol: float = 1e-6
+
+    def refuses(self, constraint: Constraint) -> str | None:
+        """Needs a soft threshold with a given cardinality."""
+        if not hasattr(constraint, "shrunken_loading"):
+            return (
+                f"EM shrinks to a given number of features, which {type(constraint).__name__} "
+                "does not have; use n_nonzero, or truncated power for this constraint"
+            )
+        return None
+
+    def __call__(
+        self,
+        S: Covariance,
+        constraint: Constraint,
+        rng: np.random.Generator,
+        starts: Array | None = None,
+    ) -> Loadings:
+        """See :class:`loadstone.solvers.protocol.Solver`."""
+        if starts is None:
+            starts = self.starts(S, constraint, rng)
+        step = constraint.shrunken_loading  # type: ignore[attr-defined]
+        return iterate(S, step, starts, self.max_iter, self.tol)
+
+    def starts(self, S: Covariance, constraint: Constraint, rng: np.random.Generator) -> Array:
+        """The block the search begins from."""
+        nonnegative = getattr(constraint, "nonnegative", False)
+        if self.init == "pca":
+            v = eigenvector_starts(S, 1, tol=0.0)
+            # The sign of an eigenvector is arbitrary, that of a non-negative one is not.
+            return np.hstack([v, -v]) if nonnegative else v
+        draw = random_nonnegative_starts if nonnegative else random_starts
+        return draw(S.n_features, self.n_init, rng)

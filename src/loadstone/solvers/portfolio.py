@@ -1,0 +1,195 @@
+"""The best primal search: many starts as one block, halved, polished, swapped.
+
+One start from the first principal component loses up to a fifth of the variance at
+small sizes. A few hundred cheap starts (eigenvectors, columns of S, random mixtures)
+take one truncated power step each, the better ones go on, and the last handful is
+polished to a point that no exchange of two features improves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.covariance import Array, Covariance, Support
+from loadstone.loadings import Loadings, Stop
+from loadstone.solvers.exchange import improve_by_exchange
+from loadstone.solvers.greedy_start import greedy_support
+from loadstone.solvers.polish import polish
+from loadstone.solvers.power_iteration import iterate
+from loadstone.solvers.starts import (
+    both_signs,
+    column_starts,
+    combination_starts,
+    eigenvector_starts,
+)
+
+#: Bytes of a block of starts; wider blocks gain nothing and cost memory.
+BLOCK_BYTES = 8 << 20
+#: Eigenvectors mixed into random combinations.
+N_MIXED = 10
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """Successive halving over many starts, then polishing and exchanges.
+
+    Attributes
+    ----------
+    n_eigenvectors : int
+        Leading eigenvectors to start from, each with both signs where it matters.
+    n_columns : int
+        Columns of S to start from, those with the best first step among a sample.
+    n_combinations : int
+        Random combinations of the leading eigenvectors.
+    survivors : tuple of int
+        How many starts remain after each round of truncated power steps.
+    n_polished : int
+        Candidates polished to the end.
+    n_exchanges : int
+        Largest number of exchanges of two features for each of them.
+    n_screened : int
+        Columns looked at to find the best ones; 0 takes a random sample of n_columns.
+    greedy : bool
+        Whether to try the greedy forward support too.
+    max_iter : int
+        Largest number of truncated power steps of the survivors.
+    tol : float
+        Change of direction at which a survivor has settled.
+    """
+
+    n_eigenvectors: int = 16
+    n_columns: int = 192
+    n_combinations: int = 160
+    survivors: tuple[int, ...] = (128, 48, 24)
+    n_polished: int = 6
+    n_exchanges: int = 20
+    n_screened: int = 0
+    greedy: bool = False
+    max_iter: int = 100
+    tol: float = 1e-6
+
+    def refuses(self, constraint: Constraint) -> str | None:
+        """Needs a cardinality to exchange features under."""
+        if not isinstance(constraint, LoadingConstraint):
+            return (
+                f"the portfolio exchanges features under a cardinality; {type(constraint).__name__} "
+                "has none, use TruncatedPower"
+            )
+        return None
+
+    def __call__(
+        self,
+        S: Covariance,
+        constraint: LoadingConstraint,
+        rng: np.random.Generator,
+        starts: Array | None = None,
+    ) -> Loadings:
+        """See :class:`loadstone.solvers.protocol.Solver`; ``starts`` join the others."""
+        survivors = self._halve(S, constraint, self._first_round(S, constraint, rng, starts))
+        settled = iterate(S, constraint.best_loading, survivors, self.max_iter, self.tol)
+        candidates = distinct_supports(settled.matrix)[:, : self.n_polished]
+        if self.greedy and constraint.size <= MAX_GREEDY:
+            seed = greedy_support(S, constraint)
+            candidates = np.column_stack([candidates, seed])
+        best, value = self._finish(S, constraint, candidates)
+        objective = np.append(settled.objective, value)
+        return Loadings(best[:, None], objective, settled.n_iter, Stop.CONVERGED)
+
+    def _first_round(
+        self,
+        S: Covariance,
+        constraint: LoadingConstraint,
+        rng: np.random.Generator,
+        extra: Array | None,
+    ) -> Array:
+        """One truncated power step from every start, in blocks; the best survive."""
+        V = eigenvector_starts(S, min(self.n_eigenvectors, S.n_features))
+        mixed = combination_starts(V[:, :N_MIXED], self.n_combinations, rng)
+        eigen = both_signs(V) if constraint.nonnegative else V
+        keep = self.survivors[0]
+        pool = Pool(S, constraint, keep)
+        for block in (eigen, extra, mixed):
+            if block is not None:
+                pool.add(block)
+        width = block_width(S)
+        features = self._start_features(S, constraint, rng)
+        for start in range(0, features.size, width):
+            pool.add(column_starts(S, features[start : start + width]))
+        return pool.best()
+
+    def _start_features(
+        self, S: Covariance, constraint: LoadingConstraint, rng: np.random.Generator
+    ) -> Support:
+        variance = S.diagonal()
+        allowed = np.setdiff1d(np.flatnonzero(variance > 0), constraint.forbidden)
+        wanted = self.n_screened or self.n_columns
+        if allowed.size <= wanted:
+            return allowed
+        # Half by variance, half at random: on standardised data all variances tie.
+        by_variance = allowed[np.argsort(-variance[allowed], kind="stable")[: wanted // 2]]
+        rest = np.setdiff1d(allowed, by_variance)
+        drawn = rng.choice(rest, size=wanted - by_variance.size, replace=False)
+        return np.concatenate([by_variance, drawn])
+
+    def _halve(self, S: Covariance, constraint: LoadingConstraint, W: Array) -> Array:
+        for keep in self.survivors[1:]:
+            W = constraint.best_loading(S @ W)
+            value = np.einsum("ij,ij->j", W, S @ W)
+            order = np.argsort(-value, kind="stable")
+            W = distinct_supports(W[:, order])[:, :keep]
+        return W
+
+    def _finish(
+        self, S: Covariance, constraint: LoadingConstraint, candidates: Array
+    ) -> tuple[Array, float]:
+        best, best_value = candidates[:, 0], -np.inf
+        for w in candidates.T:
+            w, value = polish(S, w, constraint)
+            w, value = improve_by_exchange(S, w, value, constraint, self.n_exchanges)
+            if value > best_value:
+                best, best_value = w, value
+        return best, best_value
+
+
+#: Sizes up to which the greedy support is worth its one product per feature.
+MAX_GREEDY = 128
+
+
+class Pool:
+    """The best allowed loadings seen so far, one truncated power step after each start."""
+
+    def __init__(self, S: Covariance, constraint: LoadingConstraint, keep: int) -> None:
+        self.S, self.constraint, self.keep = S, constraint, keep
+        self.W = np.empty((S.n_features, 0), dtype=S.dtype)
+        self.value = np.empty(0)
+
+    def add(self, directions: Array) -> None:
+        """Turn each direction into allowed loadings, and keep the best of all so far."""
+        width = block_width(self.S)
+        for start in range(0, directions.shape[1], width):
+            W = self.constraint.best_loading(directions[:, start : start + width])
+            value = np.einsum("ij,ij->j", W, self.S @ W)
+            self.W = np.hstack([self.W, W])
+            self.value = np.concatenate([self.value, value])
+            order = np.argsort(-self.value, kind="stable")[: self.keep]
+            self.W, self.value = self.W[:, order], self.value[order]
+
+    def best(self) -> Array:
+        """The kept loadings, best first."""
+        return distinct_supports(self.W)
+
+
+def block_width(S: Covariance) -> int:
+    """Columns per block: as many as fit in :data:`BLOCK_BYTES`."""
+    return max(16, BLOCK_BYTES // (S.n_features * S.dtype.itemsize))
+
+
+def distinct_supports(W: Array) -> Array:
+    """The first column of every support, in order."""
+    seen: dict[bytes, int] = {}
+    for j in range(W.shape[1]):
+        seen.setdefault(np.packbits(W[:, j] != 0).tobytes(), j)
+    return W[:, list(seen.values())]
