@@ -22,7 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from loadstone.covariance import Array, Covariance, Support
 from loadstone.loadings import Stop
@@ -75,9 +74,7 @@ class SecondMoment:
         aside = np.ones(self.diagonal.size, dtype=bool)
         aside[rows] = False
         outside = self.outside + float(self.diagonal[aside].sum())
-        return replace(
-            self, S=self.S.restrict(rows), diagonal=self.diagonal[rows], outside=outside
-        )
+        return replace(self, S=self.S.restrict(rows), diagonal=self.diagonal[rows], outside=outside)
 
     @property
     def total(self) -> float:
@@ -221,13 +218,9 @@ class L0NoiseModel:
             previous = J
         return point
 
-    def _em_step(
-        self, moment: SecondMoment, penalty: float, point: _Point
-    ) -> tuple[Array, float]:
+    def _em_step(self, moment: SecondMoment, penalty: float, point: _Point) -> tuple[Array, float]:
         """E-step, thresholded M-step, noise update and parameter expansion."""
-        identity = np.eye(point.G.shape[1])
-        W = cho_factor(point.gram + point.noise * identity, check_finite=False)
-        W_inverse = cho_solve(W, identity, check_finite=False)
+        W_inverse = np.linalg.inv(point.gram + point.noise * np.eye(point.G.shape[1]))
         A = _symmetric(point.noise * W_inverse + W_inverse @ point.projected @ W_inverse)
         B = point.SG @ W_inverse
         # Parameter expansion: the scores may have any covariance whose undoing leaves the

@@ -11,8 +11,10 @@ from loadstone.solvers.l0_noise_model import L0NoiseModel, NoiseModel, SecondMom
 
 #: Smallest penalty of an automatic path, as a share of the one BIC stands for.
 SMALLEST_SHARE = 0.1
-#: The way back ends after this many penalties in a row without a better model.
-PATIENCE = 4
+#: The way back ends after this many penalties in a row without a notably better model,
+PATIENCE = 6
+#: that is, one whose gain over the model without components is larger by this share.
+NOTABLE = 1e-5
 
 
 def penalty_range(G: Array, noise_variance: float, n_samples: float) -> tuple[float, float]:
@@ -44,15 +46,16 @@ def penalty_path(
     """
     best: list[NoiseModel | None] = [None] * len(penalties)
 
-    def visit(i: int, G: Array, noise: float) -> tuple[NoiseModel, bool]:
+    def visit(i: int, G: Array, noise: float) -> tuple[NoiseModel, float]:
         model = solver(moment, float(penalties[i]), G, noise)
         rival = best[i]
-        better = rival is None or _is_better(model, rival, solver.tol)
-        if better:
+        gained = 1 + max(moment.empty_deviance - model.penalised_deviance, 0.0)
+        lead = np.inf if rival is None else rival.penalised_deviance - model.penalised_deviance
+        if lead > 0:
             best[i] = model
         if progress is not None:
             progress(model)
-        return model, better
+        return model, lead / gained
 
     for G, noise in starts:
         sparsest = _outward(visit, len(penalties), G, noise)
@@ -61,7 +64,8 @@ def penalty_path(
     return [model for model in best if model is not None]
 
 
-Visit = Callable[[int, Array, float], tuple[NoiseModel, bool]]
+#: Solves at a penalty from a state; returns the model and its relative lead over the best.
+Visit = Callable[[int, Array, float], tuple[NoiseModel, float]]
 
 
 def _outward(visit: Visit, n: int, G: Array, noise: float) -> tuple[Array, float]:
@@ -79,17 +83,9 @@ def _back(visit: Visit, n: int, G: Array, noise: float) -> None:
     """Sparse to dense, always from a state with all components alive."""
     in_vain = 0
     for i in range(n - 1, -1, -1):
-        model, better = visit(i, G, noise)
-        alive = model.n_components == G.shape[1]
-        if alive:
+        model, lead = visit(i, G, noise)
+        if model.n_components == G.shape[1]:
             G, noise = model.loadings, model.noise_variance
-        # Where components die both ways agree; only disagreement in vain counts.
-        in_vain = 0 if better or not alive else in_vain + 1
+            in_vain = 0 if lead > NOTABLE else in_vain + 1
         if in_vain == PATIENCE:
             return
-
-
-def _is_better(model: NoiseModel, rival: NoiseModel, tol: float) -> bool:
-    """Whether ``J`` is lower by more than the iteration resolves."""
-    gained = abs(model.objective[0] - rival.objective[-1]) + 1
-    return rival.penalised_deviance - model.penalised_deviance > tol * gained

@@ -62,9 +62,7 @@ class NoisyPCA:
         noise = (self.moment.total - float(values.sum())) / (features - n_components)
         return self.vectors[:, :n_components] * np.sqrt(np.maximum(values - noise, 0.0)), noise
 
-    def start(
-        self, n_components: int, init: str, rng: np.random.Generator
-    ) -> tuple[Array, float]:
+    def start(self, n_components: int, init: str, rng: np.random.Generator) -> tuple[Array, float]:
         """Closed form, turned as ``init`` says."""
         G, noise = self.closed_form(n_components)
         if init == "varimax":
