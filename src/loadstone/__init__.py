@@ -1,5 +1,28 @@
 """Principal components people can read: sparse, non-negative, exactly sized, certified."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
 from loadstone._version import __version__
 
-__all__ = ["__version__"]
+#: Public names and where they live; nothing is imported before it is used.
+_HOMES = {
+    "EMPCA": "loadstone.estimators.em_pca",
+    "SparsePCA": "loadstone.estimators.sparse_pca",
+    "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    msg = f"module 'loadstone' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -48,19 +48,31 @@ class DataCovariance:
         return self.moments.mean.astype(self.dtype, copy=False)
 
     def __matmul__(self, W: Array) -> Array:
-        V = self._unscaled(W.astype(self.dtype, copy=False))
-        back, total = self.rows.sum_over_blocks(_product_sums, V, self.mean @ V, self.weights)
+        active = nonzero_rows(W)
+        if self.rows.is_sparse or active.size >= GATHER_BELOW * self.n_features:
+            active = None
+        V = self._unscaled(W.astype(self.dtype, copy=False), active)
+        mean = self.mean if active is None else self.mean[active]
+        sums = _centred_product_sums if self.rows.in_memory else _product_sums
+        back, total = self.rows.sum_over_blocks(sums, V, mean @ V, active, self.weights)
         return self._finish(back, total)
 
-    def _unscaled(self, W: Array) -> Array:
-        return W if self.moments.scale is None else _divide_rows(W, self.moments.scale)
+    def _unscaled(self, W: Array, active: Support | None = None) -> Array:
+        """Rows ``active`` of ``W / scale``."""
+        scale = self.moments.scale
+        if active is not None:
+            W, scale = W[active], None if scale is None else scale[active]
+        return W if scale is None else _scale_rows(W, 1 / scale)
 
     def _finish(self, back: Array, total: Array) -> Array:
-        back -= np.multiply.outer(self.mean, total)
-        if self.moments.scale is not None:
-            back = _divide_rows(back, self.moments.scale)
-        back /= self.dtype.type(self.n_samples - 1.0)
-        return back
+        """``(back - mean total') / scale / (n_samples - 1)``, in place where it can be."""
+        if total.any():
+            back -= np.multiply.outer(self.mean, total)
+        divisor = self.n_samples - 1.0
+        if self.moments.scale is None:
+            back /= self.dtype.type(divisor)
+            return back
+        return _scale_rows(back, 1 / (divisor * self.moments.scale), out=back)
 
     def diagonal(self) -> Array:
         """Variances of the (scaled) features."""
@@ -114,37 +126,57 @@ class DataCovariance:
         return sparse.csr_array(columns(self.rows, support))
 
 
-def _divide_rows(W: Array, scale: Array) -> Array:
-    scale = scale.astype(W.dtype, copy=False)
-    return W / scale if W.ndim == 1 else W / scale[:, None]
-
-
-def _gathered_product(block: Any, V: Array) -> Array:
-    """``block @ V``, reading only the columns that matter where few of them do."""
-    if not sparse.issparse(block):
-        active = nonzero_rows(V)
-        if active.size < GATHER_BELOW * V.shape[0]:
-            return block[:, active] @ V[active]
-    return block @ V
+def _scale_rows(W: Array, factor: Array, out: Array | None = None) -> Array:
+    factor = factor.astype(W.dtype, copy=False)
+    return np.multiply(W, factor if W.ndim == 1 else factor[:, None], out=out)
 
 
 def _product_sums(
-    block: Any, rows: slice, V: Array, offset: Array, weights: Array | None
+    block: Any,
+    rows: slice,
+    V: Array,
+    offset: Array,
+    active: Support | None,
+    weights: Array | None,
 ) -> tuple[Array, Array]:
-    Y = _gathered_product(block, V) - offset
-    return _back_project_sums(
-        block, slice(0, block.shape[0]), Y, None if weights is None else weights[rows]
-    )
+    Y = _project(block, rows, V, offset, active)
+    return _transposed_sums(block, Y, None if weights is None else weights[rows])
+
+
+def _centred_product_sums(
+    block: Any,
+    rows: slice,
+    V: Array,
+    offset: Array,
+    active: Support | None,
+    weights: Array | None,
+) -> tuple[Array, Array]:
+    """The same where the block is all there is: centring the scores replaces a correction.
+
+    Centred scores sum to zero but for rounding; removing the rest from the few scores is
+    cheaper than removing ``mean * rest`` from every feature.
+    """
+    Y = _project(block, rows, V, offset, active)
+    Y -= Y.mean(axis=0) if weights is None else weights @ Y / weights.sum()
+    back, total = _transposed_sums(block, Y, weights)
+    return back, np.zeros_like(total)
 
 
 def _back_project_sums(
     block: Any, rows: slice, Y: Array, weights: Array | None
 ) -> tuple[Array, Array]:
-    Y = Y[rows]
+    return _transposed_sums(block, Y[rows], None if weights is None else weights[rows])
+
+
+def _transposed_sums(block: Any, Y: Array, weights: Array | None) -> tuple[Array, Array]:
     if weights is not None:
-        Y = (Y.T * weights[rows]).T
-    return block.T @ Y, Y.sum(axis=0)
+        Y = (Y.T * weights).T
+    # Columns of the result are contiguous: constraints work column by column.
+    back = block.T @ Y if sparse.issparse(block) else (Y.T @ block).T
+    return back, Y.sum(axis=0)
 
 
-def _project(block: Any, rows: slice, V: Array, offset: Array) -> Array:
-    return _gathered_product(block, V) - offset
+def _project(
+    block: Any, rows: slice, V: Array, offset: Array, active: Support | None = None
+) -> Array:
+    return (block if active is None else block[:, active]) @ V - offset

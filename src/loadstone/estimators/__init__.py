@@ -1,1 +1,1 @@
-"""estimators."""
+"""The scikit-learn face: flat parameters in, ``attributes_`` out."""

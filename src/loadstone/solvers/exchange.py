@@ -12,12 +12,11 @@ import numpy as np
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, Support
 from loadstone.solvers.polish import polish
-from loadstone.solvers.starts import column_starts
 
 #: Features that may leave in one round: those with the smallest loadings.
 MAX_LEAVING = 48
-#: Pairs tried exactly when their 2 x 2 bound does not promise a gain.
-N_TRIED = 1
+#: Features that may enter in one round, those with the best prospects first.
+MAX_ENTERING = 2000
 
 
 def improve_by_exchange(
@@ -54,20 +53,32 @@ def _best_pair(
     if movable.size == 0:
         return None
     leaving = movable[np.argsort(np.abs(w[movable]), kind="stable")[:MAX_LEAVING]]
-    variance = S.diagonal()
-    Sw = S @ w
-    wi = w[leaving]
-    left = np.maximum(1 - wi**2, np.finfo(S.dtype).tiny)
+    variance = S.diagonal().astype(np.float64)
+    Sw = (S @ w).astype(np.float64)
+    wi = w[leaving].astype(np.float64)
+    left = np.maximum(1 - wi**2, np.finfo(np.float32).tiny)
     # (w - w_i e_i)' S (w - w_i e_i) / (1 - w_i^2)
     uSu = (value - 2 * wi * Sw[leaving] + wi**2 * variance[leaving]) / left
-    cross = (Sw[:, None] - column_starts(S, leaving) * wi) / np.sqrt(left)
+    # |S_ij| <= sqrt(S_ii S_jj) limits what any j can gain before S_ij is looked at.
+    reach = np.max(np.abs(wi) * np.sqrt(variance[leaving]))
+    grown = Sw if constraint.nonnegative else np.abs(Sw)
+    most = np.maximum(grown + reach * np.sqrt(variance), 0) / np.sqrt(left.min())
+    prospect = _two_by_two(uSu.max(), variance, most)
+    prospect[support] = -np.inf
+    prospect[constraint.forbidden] = -np.inf
+    entering = np.flatnonzero(prospect > value)
+    if entering.size == 0:
+        return None
+    if entering.size > MAX_ENTERING:
+        entering = entering[np.argpartition(-prospect[entering], MAX_ENTERING)[:MAX_ENTERING]]
+    cross = (Sw[entering, None] - S.block(entering, leaving) * wi) / np.sqrt(left)
     if constraint.nonnegative:
         cross = np.maximum(cross, 0)
-    half = (uSu - variance[:, None]) / 2
-    bound = (uSu + variance[:, None]) / 2 + np.hypot(half, cross)
-    bound[support] = -np.inf
-    bound[constraint.forbidden] = -np.inf
-    if not np.isfinite(bound).any():
-        return None
-    j, column = np.unravel_index(int(np.argmax(bound)), bound.shape)
-    return int(leaving[column]), int(j), float(bound[j, column])
+    bound = _two_by_two(uSu, variance[entering, None], cross)
+    row, column = np.unravel_index(int(np.argmax(bound)), bound.shape)
+    return int(leaving[column]), int(entering[row]), float(bound[row, column])
+
+
+def _two_by_two(a: Array, b: Array, c: Array) -> Array:
+    """Largest eigenvalue of [[a, c], [c, b]]."""
+    return (a + b) / 2 + np.sqrt(((a - b) / 2) ** 2 + c**2)

@@ -48,8 +48,10 @@ class Portfolio:
         How many starts remain after each round of truncated power steps.
     n_polished : int
         Candidates polished to the end.
+    n_exchanged : int
+        Polished candidates that go on to exchanges of two features.
     n_exchanges : int
-        Largest number of exchanges of two features for each of them.
+        Largest number of exchanges for each of them.
     n_screened : int
         Columns looked at to find the best ones; 0 takes a random sample of n_columns.
     greedy : bool
@@ -65,6 +67,7 @@ class Portfolio:
     n_combinations: int = 160
     survivors: tuple[int, ...] = (128, 48, 24)
     n_polished: int = 6
+    n_exchanged: int = 2
     n_exchanges: int = 20
     n_screened: int = 0
     greedy: bool = False
@@ -135,23 +138,34 @@ class Portfolio:
         return np.concatenate([by_variance, drawn])
 
     def _halve(self, S: Covariance, constraint: LoadingConstraint, W: Array) -> Array:
+        SW = S @ W
         for keep in self.survivors[1:]:
-            W = constraint.best_loading(S @ W)
-            value = np.einsum("ij,ij->j", W, S @ W)
+            W = constraint.best_loading(SW)
+            SW = S @ W
+            value = np.einsum("ij,ij->j", W, SW)
             order = np.argsort(-value, kind="stable")
-            W = distinct_supports(W[:, order])[:, :keep]
+            order = order[_first_of_each_support(W[:, order])][:keep]
+            W, SW = W[:, order], SW[:, order]
         return W
 
     def _finish(
         self, S: Covariance, constraint: LoadingConstraint, candidates: Array
     ) -> tuple[Array, float]:
-        best, best_value = candidates[:, 0], -np.inf
-        for w in candidates.T:
-            w, value = polish(S, w, constraint)
-            w, value = improve_by_exchange(S, w, value, constraint, self.n_exchanges)
-            if value > best_value:
-                best, best_value = w, value
-        return best, best_value
+        polished = [polish(S, w, constraint) for w in candidates.T]
+        polished.sort(key=lambda found: -found[1])
+        finished = [
+            improve_by_exchange(S, w, value, constraint, self.n_exchanges)
+            for w, value in _distinct(polished)[: self.n_exchanged]
+        ]
+        return max(finished, key=lambda found: found[1])
+
+
+def _distinct(found: list[tuple[Array, float]]) -> list[tuple[Array, float]]:
+    """Drop loadings whose support came before."""
+    seen: dict[bytes, tuple[Array, float]] = {}
+    for w, value in found:
+        seen.setdefault(np.packbits(w != 0).tobytes(), (w, value))
+    return list(seen.values())
 
 
 #: Sizes up to which the greedy support is worth its one product per feature.
@@ -163,23 +177,33 @@ class Pool:
 
     def __init__(self, S: Covariance, constraint: LoadingConstraint, keep: int) -> None:
         self.S, self.constraint, self.keep = S, constraint, keep
-        self.W = np.empty((S.n_features, 0), dtype=S.dtype)
+        self.blocks: list[Array] = []
         self.value = np.empty(0)
 
     def add(self, directions: Array) -> None:
-        """Turn each direction into allowed loadings, and keep the best of all so far."""
+        """Turn each direction into allowed loadings; keep those that may be among the best."""
         width = block_width(self.S)
         for start in range(0, directions.shape[1], width):
             W = self.constraint.best_loading(directions[:, start : start + width])
             value = np.einsum("ij,ij->j", W, self.S @ W)
-            self.W = np.hstack([self.W, W])
-            self.value = np.concatenate([self.value, value])
-            order = np.argsort(-self.value, kind="stable")[: self.keep]
-            self.W, self.value = self.W[:, order], self.value[order]
+            good = value > self._bar()
+            self.blocks.append(W[:, good] if not good.all() else W)
+            self.value = np.concatenate([self.value, value[good]])
+
+    def _bar(self) -> float:
+        if self.value.size < self.keep:
+            return -np.inf
+        return float(np.partition(self.value, -self.keep)[-self.keep])
 
     def best(self) -> Array:
-        """The kept loadings, best first."""
-        return distinct_supports(self.W)
+        """The best loadings with distinct supports, best first."""
+        order = np.argsort(-self.value, kind="stable")[: self.keep]
+        owner = np.repeat(np.arange(len(self.blocks)), [b.shape[1] for b in self.blocks])
+        place = np.concatenate([np.arange(b.shape[1]) for b in self.blocks])
+        best = np.empty((self.S.n_features, order.size), dtype=self.S.dtype, order="F")
+        for column, j in enumerate(order):
+            best[:, column] = self.blocks[owner[j]][:, place[j]]
+        return distinct_supports(best)
 
 
 def block_width(S: Covariance) -> int:
@@ -189,7 +213,11 @@ def block_width(S: Covariance) -> int:
 
 def distinct_supports(W: Array) -> Array:
     """The first column of every support, in order."""
+    return W[:, _first_of_each_support(W)]
+
+
+def _first_of_each_support(W: Array) -> list[int]:
     seen: dict[bytes, int] = {}
     for j in range(W.shape[1]):
         seen.setdefault(np.packbits(W[:, j] != 0).tobytes(), j)
-    return W[:, list(seen.values())]
+    return list(seen.values())

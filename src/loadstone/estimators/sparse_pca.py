@@ -1,0 +1,184 @@
+"""SparsePCA: the front door."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from loadstone._sklearn_compat import StrOptions
+from loadstone.covariance import Covariance
+from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS, SequentialComponents
+from loadstone.solvers.portfolio import Portfolio
+
+#: What each effort means; every number is a trade of time for the last per mille.
+EFFORTS: dict[str, Portfolio] = {
+    "fast": Portfolio(
+        n_eigenvectors=6,
+        n_columns=24,
+        n_combinations=16,
+        survivors=(24, 8, 4),
+        n_polished=2,
+        n_exchanged=1,
+        n_exchanges=3,
+    ),
+    "balanced": Portfolio(),
+    "thorough": Portfolio(
+        n_eigenvectors=32,
+        n_combinations=512,
+        survivors=(384, 192, 96),
+        n_polished=32,
+        n_exchanged=12,
+        n_exchanges=100,
+        n_screened=16384,
+        greedy=True,
+        max_iter=300,
+    ),
+}
+
+
+class SparsePCA(SequentialComponents):
+    """Principal components of an exact size: sparse, non-negative, or both.
+
+    Each component maximises the variance ``w'Sw`` over unit vectors with at most
+    ``n_nonzero`` non-zero loadings, and with no negative ones where asked. Hundreds of
+    starts are searched as one block, the best are polished until no exchange of two
+    features improves them.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components.
+    n_nonzero : int, float, array-like or None, default=None
+        Features per component: a number, a fraction in (0, 1], or one of these per
+        component. ``None`` uses all features.
+    nonnegative : bool, default=False
+        Allow only loadings >= 0: a component then adds features up.
+    effort : {"fast", "balanced", "thorough"}, default="balanced"
+        How many starts are searched and how long they are polished.
+    orthogonality : {"none", "disjoint"}, default="none"
+        ``"disjoint"``: no feature serves two components.
+    deflation : str, default="projection"
+        How a component is removed before the next one is sought: ``"projection"``,
+        ``"hotelling"``, ``"schur"``, ``"orthogonalized_projection"`` or
+        ``"orthogonalized_hotelling"``.
+    standardize : bool, default=False
+        Scale each feature to unit variance, without copying the data.
+    route : {"auto", "gram", "data"}, default="auto"
+        Form the covariance matrix, or work on the data. Both give the same answer.
+    forced : array-like of int or str, optional
+        Features that hold a place in every component.
+    forbidden : array-like of int or str, optional
+        Features that are never used.
+    max_iter : int, default=100
+        Largest number of power steps after the starts have been sifted.
+    tol : float, default=1e-6
+        Change of direction at which a search has settled.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the random starts.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Unit-norm loadings, one row per component. The largest absolute loading of a
+        row is positive.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Adjusted variance: what each component explains beyond those before it.
+    explained_variance_ratio_ : ndarray of shape (n_components_,)
+        The same as a share of the total variance.
+    marginal_variance_ : ndarray of shape (n_components_,)
+        Variance of the scores of each component alone.
+    total_variance_ : float
+        Trace of the covariance.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the data.
+    scale_ : ndarray of shape (n_features,) or None
+        Standard deviations the data is divided by.
+    support_ : ndarray of bool of shape (n_components_, n_features)
+        Which features each component uses.
+    cardinality_ : ndarray of int of shape (n_components_,)
+        How many features each component uses.
+    n_components_ : int
+        Components found; fewer than asked for where nothing is left to explain.
+    n_samples_ : float
+        Sum of the sample weights.
+    n_iter_ : int
+        Largest number of iterations of a component.
+    stop_reason_ : list of str
+        Why each search ended.
+    objective_ : list of ndarray
+        Variance along the search of each component.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` has them.
+
+    See Also
+    --------
+    EMPCA : The algorithm of Sigg and Buhmann alone.
+    ThresholdedPCA : The classic baseline.
+
+    Notes
+    -----
+    With ``n_nonzero=None`` and ``nonnegative=False`` this is PCA.
+
+    References
+    ----------
+    Sigg, C. D., & Buhmann, J. M. (2008). Expectation-maximization for sparse and
+    non-negative PCA. Proceedings of the 25th International Conference on Machine
+    Learning, 960-967. https://doi.org/10.1145/1390156.1390277
+
+    Yuan, X.-T., & Zhang, T. (2013). Truncated power method for sparse eigenvalue
+    problems. Journal of Machine Learning Research, 14, 899-925.
+
+    Mackey, L. (2009). Deflation methods for sparse PCA. Advances in Neural Information
+    Processing Systems 21, 1017-1024.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from loadstone import SparsePCA
+    >>> X = load_wine().data
+    >>> model = SparsePCA(n_components=2, n_nonzero=4, standardize=True).fit(X)
+    >>> model.cardinality_
+    array([4, 4])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SEQUENTIAL_CONSTRAINTS,
+        "effort": [StrOptions(set(EFFORTS))],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        n_nonzero: Any = None,
+        nonnegative: bool = False,
+        effort: str = "balanced",
+        orthogonality: str = "none",
+        deflation: str = "projection",
+        standardize: bool = False,
+        route: str = "auto",
+        forced: Any = None,
+        forbidden: Any = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_nonzero = n_nonzero
+        self.nonnegative = nonnegative
+        self.effort = effort
+        self.orthogonality = orthogonality
+        self.deflation = deflation
+        self.standardize = standardize
+        self.route = route
+        self.forced = forced
+        self.forbidden = forbidden
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _solver(self, S: Covariance) -> Portfolio:
+        from dataclasses import replace
+
+        return replace(EFFORTS[self.effort], max_iter=self.max_iter, tol=self.tol)

@@ -1,0 +1,52 @@
+"""The papers' data sets, where they are at hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def data_file(name):
+    """Path of a data file, or a skip that says how to get it run."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    for folder in (os.environ.get("LOADSTONE_DATA"), beside):
+        if folder and (Path(folder) / name).exists():
+            return Path(folder) / name
+    pytest.skip(f"{name} is not here; set LOADSTONE_DATA to the folder that holds the data sets")
+
+
+def arrays(name):
+    return np.load(data_file(name), allow_pickle=False)
+
+
+def cbcl_faces():
+    """CBCL faces, each image scaled to mean and deviation 1/4, clipped and stored in 8 bits.
+
+    The scaling of Lee and Seung that the papers' figures on this set rest on: raw grey
+    values give a first component that is brightness alone.
+    """
+    X = arrays("cbcl_faces.npz")["X"].astype(float)
+    X -= X.mean(axis=1, keepdims=True)
+    X /= X.std(axis=1, ddof=1, keepdims=True)
+    return np.floor(np.clip(X / 4 + 0.25, 0, 1) * 255)
+
+
+def leukemia():
+    return arrays("leukemia_armstrong.npz")["X"]
+
+
+def nci60():
+    return arrays("nci60.npz")["X"]
+
+
+def sparse_counts(name):
+    from scipy import sparse
+
+    parts = arrays(name)
+    return sparse.csr_matrix(
+        (parts["data"].astype(float), parts["indices"].astype(np.int32), parts["indptr"]),
+        shape=tuple(parts["shape"]),
+    )
