@@ -240,16 +240,16 @@ def test_as_many_components_as_dimensions_are_refused(shape):
     X = np.random.default_rng(0).standard_normal(shape)
     limit = min(shape[1], shape[0] - 1)
     spectrum = NoisyPCA.of(moment_of(X), limit)
-    assert spectrum.refuses(limit - 1) is None
-    assert "rank" in spectrum.refuses(limit)
+    assert spectrum.objection(limit - 1) is None
+    assert "rank" in spectrum.objection(limit)
 
 
 def test_the_rank_of_the_values_counts_not_only_the_shape():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 10))
     spectrum = NoisyPCA.of(moment_of(X), 4)
-    assert spectrum.refuses(2) is None
-    assert "rank" in spectrum.refuses(3)
+    assert spectrum.objection(2) is None
+    assert "rank" in spectrum.objection(3)
 
 
 def test_constant_data_is_refused():

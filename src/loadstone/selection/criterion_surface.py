@@ -94,26 +94,29 @@ class SurfaceSearch:
         *,
         with_empty: bool,
         give_up: bool,
-        progress: Callable[[int, NoiseModel], None] | None = None,
+        progress: Callable[[int, NoiseModel], bool] | None = None,
     ) -> CriterionSurface:
         """Fit every candidate number of components along its path.
 
         ``with_empty`` makes the model without components a candidate; ``give_up`` ends
-        the search once more components have stopped to pay.
+        the search once more components have stopped to pay. ``progress`` hears of every
+        model and ends the search after the path under way by returning true.
         """
-        models, asked = [], []
+        models: list[NoiseModel] = []
+        asked: list[int] = []
+        stop: list[bool] = []
         if with_empty:
             models.append(empty_model(moment))
             asked.append(0)
         lowest, in_vain = self._lowest(moment, models), 0
         for r in candidates:
-            found = self._path(moment, spectrum, r, rng, progress)
+            found = self._path(moment, spectrum, r, rng, _told(progress, r, stop))
             models.extend(found)
             asked.extend([r] * len(found))
             value = self._lowest(moment, found)
             in_vain = 0 if value < lowest else in_vain + 1
             lowest = min(lowest, value)
-            if give_up and in_vain == PATIENCE:
+            if any(stop) or (give_up and in_vain == PATIENCE):
                 break
         table = self._table(moment, models, asked)
         return CriterionSurface(tuple(models), table, _choose(table))
@@ -124,12 +127,12 @@ class SurfaceSearch:
         spectrum: NoisyPCA,
         r: int,
         rng: np.random.Generator,
-        progress: Callable[[int, NoiseModel], None] | None,
+        progress: Callable[[NoiseModel], None] | None,
     ) -> list[NoiseModel]:
         starts = [spectrum.start(r, self.init, rng)]
         starts += [spectrum.start(r, "random", rng) for _ in range(self.n_init - 1)]
-        told = None if progress is None else (lambda model: progress(r, model))
-        return penalty_path(self.solver, moment, self._penalties(moment, starts[0]), starts, told)
+        penalties = self._penalties(moment, starts[0])
+        return penalty_path(self.solver, moment, penalties, starts, progress)
 
     def _penalties(self, moment: SecondMoment, start: tuple[Array, float]) -> Array:
         if not isinstance(self.criterion, str):
@@ -178,6 +181,15 @@ def empty_model(moment: SecondMoment) -> NoiseModel:
         objective=np.array([deviance / 2]),
         stop=Stop.EMPTY,
     )
+
+
+def _told(
+    progress: Callable[[int, NoiseModel], bool] | None, r: int, stop: list[bool]
+) -> Callable[[NoiseModel], None] | None:
+    """Tell ``progress`` of each model of the path with ``r``; answers gather in ``stop``."""
+    if progress is None:
+        return None
+    return lambda model: stop.append(bool(progress(r, model)))
 
 
 def _choose(table: Array) -> int:

@@ -204,10 +204,10 @@ class L0NoiseModel:
         if moment.S.dtype == np.float32:
             tol = max(tol, 100 * float(np.finfo(np.float32).eps))
         previous = np.inf
+        point = _evaluate(moment, G, noise)
         for step in range(max(1, self.max_iter - len(objective))):
             if step:
-                G, noise = self._em_step(moment, penalty, point)
-            point = _evaluate(moment, G, noise)
+                point = _evaluate(moment, *self._em_step(moment, penalty, point))
             J = (point.deviance + penalty * self.n_parameters(point.G)) / 2
             objective.append(J)
             gained = max(moment.empty_deviance / 2 - J, 0.0)

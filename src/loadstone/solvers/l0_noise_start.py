@@ -33,7 +33,7 @@ class NoisyPCA:
         values = moment.shrink * np.maximum(values.astype(np.float64), 0.0)
         return cls(moment, values, vectors.astype(np.float64))
 
-    def refuses(self, n_components: int) -> str | None:
+    def objection(self, n_components: int) -> str | None:
         """Why ``n_components`` cannot be fitted; ``None`` where they can.
 
         With as many components as the data has dimensions no noise is left, and the
@@ -42,18 +42,19 @@ class NoisyPCA:
         explained = float(self.eigenvalues[:n_components].sum())
         left = self.moment.total - explained
         digits = self.moment.n_features * float(np.finfo(self.moment.S.dtype).eps)
-        if n_components < self.limit() and left > 10 * digits * self.moment.total:
+        if n_components < self.limit(self.moment) and left > 10 * digits * self.moment.total:
             return None
         return (
             f"n_components={n_components} reaches the rank of the data: no noise would be left "
             "and the likelihood has no maximum; ask for fewer components"
         )
 
-    def limit(self) -> int:
+    @staticmethod
+    def limit(moment: SecondMoment) -> int:
         """Upper limit of the rank: features, or samples less one for the mean."""
-        n = self.moment.S.n_samples
-        samples = int(np.ceil(n)) - 1 if np.isfinite(n) else self.moment.n_features
-        return min(self.moment.n_features, samples)
+        n = moment.S.n_samples
+        samples = int(np.ceil(n)) - 1 if np.isfinite(n) else moment.n_features
+        return min(moment.n_features, samples)
 
     def closed_form(self, n_components: int) -> tuple[Array, float]:
         """Loadings and noise variance that maximise the likelihood."""
@@ -74,7 +75,7 @@ class NoisyPCA:
 
 def varimax(G: Array, max_iter: int = 500, tol: float = 1e-10) -> Array:
     """``G R`` with the rotation that spreads the squared loadings of each column most."""
-    m, r = G.shape
+    r = G.shape[1]
     if r < 2:
         return G.copy()
     R = np.eye(r)
