@@ -11,12 +11,12 @@ from loadstone.solvers.l0_noise_model import L0NoiseModel, SecondMoment
 from loadstone.solvers.l0_noise_start import NoisyPCA
 
 
-def surface_of(X, candidates=range(1, 5), *, with_empty=True, give_up=True, **search):
+def surface_of(X, candidates=range(1, 5), *, exactly=None, give_up=True, **search):
     moment = SecondMoment.of(covariance_of(X)[0])
     spectrum = NoisyPCA.of(moment, max(candidates))
     rng = np.random.default_rng(0)
     found = SurfaceSearch(**search)(
-        moment, spectrum, candidates, rng, with_empty=with_empty, give_up=give_up
+        moment, spectrum, candidates, rng, exactly=exactly, give_up=give_up
     )
     return found, moment
 
@@ -76,8 +76,8 @@ def test_whole_features_count_once_in_the_price():
 
 def test_more_starts_are_never_worse():
     X, _ = make_disjoint_factors(random_state=4)
-    one, _ = surface_of(X, range(3, 4), n_penalties=10, with_empty=False)
-    many, _ = surface_of(X, range(3, 4), n_penalties=10, n_init=4, with_empty=False)
+    one, _ = surface_of(X, range(3, 4), n_penalties=10, exactly=3)
+    many, _ = surface_of(X, range(3, 4), n_penalties=10, n_init=4, exactly=3)
     for first, second in zip(one.models, many.models, strict=True):
         assert second.penalised_deviance <= first.penalised_deviance
 
@@ -88,3 +88,12 @@ def test_ties_go_to_the_smaller_model():
     table["n_nonzero"] = [5, 4, 4, 1]
     table["penalty"] = [0.1, 0.1, 0.2, 0.3]
     assert _choose(table) == 2
+
+
+def test_an_order_is_kept_where_it_can_be():
+    X, _ = make_disjoint_factors(random_state=5)
+    surface, _ = surface_of(X, range(4, 5), n_penalties=10, exactly=4)
+    assert surface.models[surface.best].n_components == 4
+    assert surface.table["n_components"].min() < 4
+    values = surface.table["criterion"][surface.table["n_components"] == 4]
+    assert surface.table["criterion"][surface.best] == pytest.approx(values.min(), rel=1e-8)

@@ -159,7 +159,7 @@ def row_objective(A, B, G, level):
 def test_kernel_is_algorithm_2(seed, r, level):
     rng = np.random.default_rng(seed)
     root = rng.standard_normal((r, r + 2))
-    A, B = root @ root.T, rng.standard_normal((9, r))
+    A, B = root @ root.T + np.eye(r), rng.standard_normal((9, r))
     start = rng.standard_normal((9, r)) * (rng.random((9, r)) < 0.5)
     G = start.copy()
     threshold_entries(A, B, G, level, 1)

@@ -39,8 +39,9 @@ class SparseNoisyPCA(BaseComponents):
     Parameters
     ----------
     n_components : "auto", int or array-like of int, default="auto"
-        Number of components; several candidates, as in ``range(1, 6)``, are compared by
-        the criterion. ``"auto"`` goes up from 1 until two more in a row do not pay.
+        Number of components. One number is an order, and only the sparsity is chosen;
+        several, as in ``range(1, 6)``, are candidates compared by the criterion, noise
+        alone among them. ``"auto"`` goes up from 1 until two more in a row do not pay.
         All must stay below the rank of the data, else no noise is left to model.
     penalize : {"entries", "features"}, default="entries"
         Zero single loadings, or features out of all components at once.
@@ -225,17 +226,17 @@ class SparseNoisyPCA(BaseComponents):
             init=self.init,
             n_init=self.n_init,
         )
-        one_model = not isinstance(self.penalty, str) and isinstance(self.n_components, Integral)
-        self._surface = search(
+        order = int(self.n_components) if isinstance(self.n_components, Integral) else None
+        surface = search(
             moment,
             spectrum,
             candidates,
             rng,
-            with_empty=not one_model,
+            exactly=order,
             give_up=isinstance(self.n_components, str),
             progress=_Progress(report.estimator, report.context),
         )
-        return self._extraction(S, moment, self._surface.models[self._surface.best])
+        return self._extraction(S, moment, surface)
 
     def _candidates(self, moment: SecondMoment) -> tuple[NoisyPCA, list[int]]:
         """Numbers of components to try, with the eigenpairs to start all of them from."""
@@ -277,14 +278,16 @@ class SparseNoisyPCA(BaseComponents):
             raise ValueError(msg)
         return limits
 
-    def _extraction(self, S: Covariance, moment: SecondMoment, model: NoiseModel) -> Extraction:
-        G = model.loadings
-        self._model_variance = model_variance(moment, model)
-        order = np.argsort(-self._model_variance, kind="stable")
-        self._model_variance, G = self._model_variance[order], G[:, order]
-        self._norms = np.linalg.norm(G, axis=0)
-        loadings = (G / self._norms).astype(S.dtype)
-        search = Loadings(loadings, model.objective, model.n_iter, model.stop)
+    def _extraction(
+        self, S: Covariance, moment: SecondMoment, surface: CriterionSurface
+    ) -> Extraction:
+        model = surface.models[surface.best]
+        variance = model_variance(moment, model)
+        order = np.argsort(-variance, kind="stable")
+        norms = np.linalg.norm(model.loadings, axis=0)
+        loadings = (model.loadings / norms)[:, order].astype(S.dtype)
+        details = {"surface": surface, "norms": norms[order], "variance": variance[order]}
+        search = Loadings(loadings, model.objective, model.n_iter, model.stop, details)
         return Extraction(loadings, (search,), self._shortfall(model))
 
     def _shortfall(self, model: NoiseModel) -> str | None:
@@ -294,17 +297,18 @@ class SparseNoisyPCA(BaseComponents):
             return None
         if isinstance(self.penalty, str):
             return (
-                f"the criterion {self.penalty!r} is lower without the others; "
-                "give a number as penalty to keep more"
+                f"the criterion {self.penalty!r} is lower for noise alone; "
+                "give a number of components to get them all the same"
             )
         return f"penalty={self.penalty:g} leaves nothing of the others; lower it to keep more"
 
     def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
         super()._store(S, moments, extraction)
-        surface: CriterionSurface = vars(self).pop("_surface")
+        details = extraction.searches[0].details
+        surface: CriterionSurface = details["surface"]
         chosen = surface.models[surface.best]
-        self.loading_norms_ = vars(self).pop("_norms")
-        self.model_variance_ = vars(self).pop("_model_variance")
+        self.loading_norms_ = details["norms"]
+        self.model_variance_ = details["variance"]
         self.noise_variance_ = chosen.noise_variance
         self.penalty_ = chosen.penalty
         self.deviance_ = chosen.deviance

@@ -92,20 +92,21 @@ class SurfaceSearch:
         candidates: Iterable[int],
         rng: np.random.Generator,
         *,
-        with_empty: bool,
-        give_up: bool,
+        exactly: int | None = None,
+        give_up: bool = False,
         progress: Callable[[int, NoiseModel], bool] | None = None,
     ) -> CriterionSurface:
         """Fit every candidate number of components along its path.
 
-        ``with_empty`` makes the model without components a candidate; ``give_up`` ends
-        the search once more components have stopped to pay. ``progress`` hears of every
+        With ``exactly`` a number of components is an order: a model that has them all
+        alive is chosen if there is one. Otherwise the model without components is a
+        candidate too. ``give_up`` ends the search once more components stop to pay. ``progress`` hears of every
         model and ends the search after the path under way by returning true.
         """
         models: list[NoiseModel] = []
         asked: list[int] = []
         stop: list[bool] = []
-        if with_empty:
+        if exactly is None:
             models.append(empty_model(moment))
             asked.append(0)
         lowest, in_vain = self._lowest(moment, models), 0
@@ -119,7 +120,7 @@ class SurfaceSearch:
             if any(stop) or (give_up and in_vain == PATIENCE):
                 break
         table = self._table(moment, models, asked)
-        return CriterionSurface(tuple(models), table, _choose(table))
+        return CriterionSurface(tuple(models), table, _choose(table, exactly))
 
     def _path(
         self,
@@ -192,10 +193,13 @@ def _told(
     return lambda model: stop.append(bool(progress(r, model)))
 
 
-def _choose(table: Array) -> int:
-    values = table["criterion"]
-    tied = np.flatnonzero(values <= values.min() + TIE * (1 + abs(values.min())))
-    order = np.lexsort(
-        (-table["penalty"][tied], table["n_components"][tied], table["n_nonzero"][tied])
-    )
-    return int(tied[order[0]])
+def _choose(table: Array, exactly: int | None = None) -> int:
+    rows = np.arange(table.size)
+    if exactly is not None and np.any(table["n_components"] == exactly):
+        rows = np.flatnonzero(table["n_components"] == exactly)
+    values = table["criterion"][rows]
+    rows = rows[values <= values.min() + TIE * (1 + abs(values.min()))]
+    tied = table[rows]
+    smaller = ("n_nonzero", "n_components", "n_components_asked")
+    order = np.lexsort((-tied["penalty"], *(tied[name] for name in reversed(smaller))))
+    return int(rows[order[0]])

@@ -20,6 +20,7 @@ PX-EM algorithm. Biometrika, 85(4), 755-770.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class SecondMoment:
         outside = self.outside + float(self.diagonal[aside].sum())
         return replace(self, S=self.S.restrict(rows), diagonal=self.diagonal[rows], outside=outside)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Trace of the whole second moment."""
         return self.outside + float(self.diagonal.sum())
@@ -86,7 +87,7 @@ class SecondMoment:
         """Noise variance of the model without components: ``mean(Y^2)``."""
         return self.total / self.n_features
 
-    @property
+    @cached_property
     def empty_deviance(self) -> float:
         """Deviance of the model without components."""
         return self.n_features * (1.0 + float(np.log(self.mean_variance)))

@@ -45,8 +45,9 @@ class NoisyPCA:
         if n_components < self.limit(self.moment) and left > 10 * digits * self.moment.total:
             return None
         return (
-            f"n_components={n_components} reaches the rank of the data: no noise would be left "
-            "and the likelihood has no maximum; ask for fewer components"
+            f"n_components={n_components} reaches the rank of the data "
+            f"(n_features={self.moment.n_features}, n_samples={self.moment.S.n_samples:g}): no noise "
+            "would be left and the likelihood has no maximum; ask for fewer components"
         )
 
     @staticmethod
