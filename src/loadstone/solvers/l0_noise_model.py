@@ -30,7 +30,7 @@ from loadstone.metrics.information_criteria import noise_model_deviance
 
 PENALIZE = ("entries", "features")
 #: Inner sweeps of Algorithm 2 per M-step; the outer iteration makes up for the rest.
-MAX_SWEEPS = 4
+MAX_SWEEPS = 3
 #: Iterations on all features before those that are zero throughout are set aside.
 FULL_STEPS = 6
 #: Share of features in use below which setting the others aside pays.
