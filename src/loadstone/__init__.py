@@ -12,9 +12,11 @@ _HOMES = {
     "EMPCA": "loadstone.estimators.em_pca",
     "SparsePCA": "loadstone.estimators.sparse_pca",
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
+    "load_model": "loadstone.estimators.model_file",
+    "save_model": "loadstone.estimators.model_file",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -53,3 +53,16 @@ class Loadings:
 def support_of(w: NDArray[Any]) -> NDArray[np.intp]:
     """Indices of the non-zero loadings."""
     return np.flatnonzero(w)
+
+
+def distinct_supports(W: NDArray[Any]) -> NDArray[Any]:
+    """The first column of every support, in order."""
+    return W[:, first_of_each_support(W)]
+
+
+def first_of_each_support(W: NDArray[Any]) -> list[int]:
+    """Where each support appears first among the columns."""
+    seen: dict[bytes, int] = {}
+    for j in range(W.shape[1]):
+        seen.setdefault(np.packbits(W[:, j] != 0).tobytes(), j)
+    return list(seen.values())

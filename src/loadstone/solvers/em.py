@@ -5,7 +5,8 @@ together one product ``f = Sw`` up to a factor that the normalisation removes. T
 M-step is Algorithm 2: soft threshold at the (K+1)-th largest entry, normalise.
 
 Prop. 3.2 of the paper holds for a fixed l1 bound, which Algorithm 2 chooses anew in
-each iteration: the variance can fall, so the best iterate is kept.
+each iteration: the variance can fall on the way. A search that settles is returned where
+it settled, as published; one that runs out of iterations gives its best iterate.
 
 References
 ----------

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, Support
-from loadstone.loadings import Loadings, Stop
+from loadstone.covariance import Array, Covariance, Support, variances_of
+from loadstone.loadings import Loadings, Stop, distinct_supports, first_of_each_support
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.greedy_start import greedy_support
 from loadstone.solvers.polish import polish
@@ -63,8 +63,8 @@ class Portfolio:
     """
 
     n_eigenvectors: int = 16
-    n_columns: int = 192
-    n_combinations: int = 160
+    n_columns: int = 384
+    n_combinations: int = 64
     survivors: tuple[int, ...] = (128, 48, 24)
     n_polished: int = 6
     n_exchanged: int = 2
@@ -117,17 +117,34 @@ class Portfolio:
         for block in (eigen, extra, mixed):
             if block is not None:
                 pool.add(block)
-        width = block_width(S)
-        features = self._start_features(S, constraint, rng)
-        for start in range(0, features.size, width):
-            pool.add(column_starts(S, features[start : start + width]))
+        self._add_columns(pool, S, constraint, rng)
         return pool.best()
 
-    def _start_features(
-        self, S: Covariance, constraint: LoadingConstraint, rng: np.random.Generator
-    ) -> Support:
+    def _add_columns(
+        self, pool: Pool, S: Covariance, constraint: LoadingConstraint, rng: np.random.Generator
+    ) -> None:
+        """Columns of a sample of features, then of those that correlate most with the sample.
+
+        A good small support is a tight group. Few of its members are in the sample, but
+        all of them show up as neighbours of those that are.
+        """
         variance = S.diagonal()
         allowed = np.setdiff1d(np.flatnonzero(variance > 0), constraint.forbidden)
+        sample = self._sampled_features(variance, allowed, rng)
+        density = np.zeros(S.n_features)
+        width = block_width(S)
+        for start in range(0, sample.size, width):
+            columns = column_starts(S, sample[start : start + width])
+            density += neighbour_density(columns, variance, constraint)
+            pool.add(columns)
+        rest = np.setdiff1d(allowed, sample, assume_unique=True)
+        dense = rest[np.argsort(-density[rest], kind="stable")[: self.n_columns // 2]]
+        for start in range(0, dense.size, width):
+            pool.add(column_starts(S, dense[start : start + width]))
+
+    def _sampled_features(
+        self, variance: Array, allowed: Support, rng: np.random.Generator
+    ) -> Support:
         wanted = self.n_screened or self.n_columns
         if allowed.size <= wanted:
             return allowed
@@ -144,7 +161,7 @@ class Portfolio:
             SW = S @ W
             value = np.einsum("ij,ij->j", W, SW)
             order = np.argsort(-value, kind="stable")
-            order = order[_first_of_each_support(W[:, order])][:keep]
+            order = order[first_of_each_support(W[:, order])][:keep]
             W, SW = W[:, order], SW[:, order]
         return W
 
@@ -185,7 +202,7 @@ class Pool:
         width = block_width(self.S)
         for start in range(0, directions.shape[1], width):
             W = self.constraint.best_loading(directions[:, start : start + width])
-            value = np.einsum("ij,ij->j", W, self.S @ W)
+            value = variances_of(self.S, W)
             good = value > self._bar()
             self.blocks.append(W[:, good] if not good.all() else W)
             self.value = np.concatenate([self.value, value[good]])
@@ -206,18 +223,20 @@ class Pool:
         return distinct_supports(best)
 
 
+def neighbour_density(columns: Array, variance: Array, constraint: LoadingConstraint) -> Array:
+    """How closely each feature is surrounded by the sampled ones whose columns are given.
+
+    The fourth power of the explained variance ``C_ij^2 / C_ii`` counts near neighbours
+    and ignores the crowd of loosely correlated ones.
+    """
+    near = np.maximum(columns, 0) if constraint.nonnegative else columns.copy()
+    near *= near
+    near *= near
+    near *= near
+    total = near.sum(axis=1)
+    return np.divide(total, variance**4, out=np.zeros(total.size), where=variance > 0)
+
+
 def block_width(S: Covariance) -> int:
     """Columns per block: as many as fit in :data:`BLOCK_BYTES`."""
     return max(16, BLOCK_BYTES // (S.n_features * S.dtype.itemsize))
-
-
-def distinct_supports(W: Array) -> Array:
-    """The first column of every support, in order."""
-    return W[:, _first_of_each_support(W)]
-
-
-def _first_of_each_support(W: Array) -> list[int]:
-    seen: dict[bytes, int] = {}
-    for j in range(W.shape[1]):
-        seen.setdefault(np.packbits(W[:, j] != 0).tobytes(), j)
-    return list(seen.values())

@@ -26,31 +26,31 @@ def iterate(
     Returns
     -------
     Loadings
-        The best iterate of each column (a step may lower the variance), best column
-        first; ``objective`` traces the variance of the column that won.
+        Columns in the order of their variance. A column that settled is returned where
+        it settled; one that ran out of iterations gives its best iterate, because a step
+        may lower the variance. ``objective`` traces the column that won.
     """
     W = step(S @ starts.astype(S.dtype, copy=False))
     n_columns = W.shape[1]
-    best = W.copy(order="F")
-    best_value = np.full(n_columns, -np.inf)
-    trace = np.full((max_iter + 1, n_columns), np.nan)
+    result, best_value = W.copy(order="F"), np.full(n_columns, -np.inf)
+    value = np.full(n_columns, -np.inf)
+    trace = np.full((max_iter, n_columns), np.nan)
     active = np.arange(n_columns)
     n_iter = 0
     for n_iter in range(1, max_iter + 1):
         SW = S @ W
-        trace[n_iter - 1, active] = value = np.einsum("ij,ij->j", W, SW)
-        better = value > best_value[active]
-        best[:, active[better]] = W[:, better]
-        best_value[active[better]] = value[better]
+        value[active] = trace[n_iter - 1, active] = reached = np.einsum("ij,ij->j", W, SW)
         moved = step(SW)
-        # 1 - |cos| loses its digits in float32; the squared distance does not.
         overlap = np.abs(np.einsum("ij,ij->j", moved, W, dtype=np.float64))
-        going = 1.0 - overlap >= tol
-        going &= ~(moved == W).all(axis=0)
-        W, active = moved[:, going], active[going]
+        settled = (1.0 - overlap < tol) | (moved == W).all(axis=0)
+        kept = settled | (reached > best_value[active])
+        result[:, active[kept]] = np.where(settled, moved, W)[:, kept]
+        best_value[active] = np.maximum(best_value[active], reached)
+        W, active = moved[:, ~settled], active[~settled]
         if active.size == 0:
             break
+    value[active] = best_value[active]
     stop = Stop.MAX_ITER if active.size else Stop.CONVERGED
-    order = np.argsort(-best_value, kind="stable")
+    order = np.argsort(-value, kind="stable")
     path = trace[:, order[0]]
-    return Loadings(best[:, order], path[~np.isnan(path)], n_iter, stop)
+    return Loadings(result[:, order], path[~np.isnan(path)], n_iter, stop)
