@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.plotting.fitted import upper_bounds_of
+from loadstone.report.headline import floor_percent
 
 #: Features named for each size of a path; the slider shows them.
 MAX_NAMED = 60
@@ -45,8 +46,7 @@ def _certificate(certificate: Any, bounds: Any, values: Any, j: int) -> dict[str
 def _sentence(certificate: Any, ratio: float) -> str:
     if certificate is not None and type(certificate).__str__ is not object.__str__:
         return str(certificate)
-    share = math.floor(1000 * ratio) / 10
-    return f"proven to reach at least {share:.1f} % of the best possible"
+    return f"proven to reach at least {floor_percent(ratio)} of the best possible"
 
 
 def path_summary(path: Any, names: Any) -> dict[str, Any]:

@@ -51,6 +51,11 @@ def percent(ratio: float) -> str:
     return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
 
 
+def floor_percent(ratio: float) -> str:
+    """A proven share, rounded down: it must not promise more than is proven."""
+    return f"{math.floor(1000 * ratio) / 10:g} %"
+
+
 def grouped(number: int) -> str:
     """A whole number in groups of three digits, set apart by narrow spaces."""
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")

@@ -11,7 +11,7 @@ function legend(svg, x, y, entries) {
   for (const [text, fill] of entries) {
     node(svg, "rect", { x, y: y - 10, width: 11, height: 11, fill, rx: 2 });
     node(svg, "text", { x: x + 17, y }, text);
-    x += 34 + 7.3 * text.length;
+    x += 30 + 6.6 * text.length;
   }
 }
 
@@ -142,7 +142,7 @@ function drawPath(holder, path, chosen) {
     fill: i === chosen ? "var(--c1)" : "var(--c0)", "data-tip": pathSentence(path, i) }));
   const entries = [["sparse", "var(--c0)"]];
   if (best !== null) entries.push(["PCA, all features", "var(--pca)"]);
-  if (bounds) entries.push(["nothing lies above", "var(--band)"]);
+  if (bounds) entries.push(["proven bound", "var(--band)"]);
   legend(svg, left, 16, entries);
   node(svg, "text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, "features in the component");
 }

@@ -106,7 +106,7 @@
   });
   const theme = byId("theme");
   const isDark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const tell = () => { theme.setAttribute("aria-pressed", String(isDark())); };
+  const tell = () => { theme.textContent = isDark() ? "Light" : "Dark"; theme.setAttribute("aria-label", `Switch to ${theme.textContent.toLowerCase()} colours`); };
   theme.addEventListener("click", () => { document.documentElement.dataset.theme = isDark() ? "light" : "dark"; tell(); });
   tell();
 
