@@ -20,7 +20,7 @@ _HOMES = {
 #: Packages that are reached as attributes; ``report`` can be called as well.
 _PACKAGES = ("anndata", "datasets", "plotting", "report")
 
-__all__ = ["__version__", *_HOMES, *_PACKAGES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES, *_PACKAGES]
 
 
 def __getattr__(name: str) -> Any:

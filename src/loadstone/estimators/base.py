@@ -326,9 +326,9 @@ def signed(loadings: Any, *, nonnegative: bool) -> Any:
     if nonnegative or loadings.shape[1] == 0:
         return loadings
     peak = np.argmax(np.abs(loadings), axis=0)
-    return loadings * np.where(loadings[peak, np.arange(loadings.shape[1])] < 0, -1, 1).astype(
-        loadings.dtype
-    )
+    flip = loadings[peak, np.arange(loadings.shape[1])] < 0
+    # Adding zero turns -0.0, which prints oddly, into 0.0.
+    return np.where(flip, -loadings, loadings) + loadings.dtype.type(0)
 
 
 def _is_fitted_name(name: str) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
-from loadstone.loadings import Loadings, Stop, distinct_supports, support_of
+from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.metrics import total_variance
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
@@ -100,7 +100,7 @@ def one_by_one(
     remaining = S
     for index, constraint in enumerate(constraints):
         if plan.disjoint and found:
-            used = support_of(np.column_stack(found).any(axis=1))
+            used = np.flatnonzero(np.column_stack(found).any(axis=1))
             if used.size + constraint.forbidden.size >= S.n_features:
                 return _finished(S, found, searches, "every feature is used by a component already")
             constraint = constraint.without(used)
@@ -113,7 +113,9 @@ def one_by_one(
         if report is not None and report(index, search):
             break
         if index + 1 < len(constraints) and not plan.disjoint:
-            remaining = deflate(remaining, w, plan.deflation, np.column_stack(found[:-1] or [w * 0]))
+            remaining = deflate(
+                remaining, w, plan.deflation, np.column_stack(found[:-1] or [w * 0])
+            )
     return _finished(S, found, searches, None)
 
 
@@ -150,12 +152,12 @@ def _principal_components(
 ) -> Extraction:
     """Without constraints the answer is PCA, all components at once."""
     values, vectors = leading_eigenpairs(S, n)
-    solid = values > NEGLIGIBLE * total_variance(S)
-    searches = [Loadings(vectors[:, [j]], values[[j]], 1, Stop.EXACT) for j in range(n) if solid[j]]
+    solid = np.flatnonzero(values > NEGLIGIBLE * total_variance(S))
+    searches = [Loadings(vectors[:, [j]], values[[j]], 1, Stop.EXACT) for j in solid]
     for index, search in enumerate(searches):
         if report is not None and report(index, search):
             break
-    exhausted = None if solid.all() else "no direction with any variance is left"
+    exhausted = None if solid.size == n else "no direction with any variance is left"
     return Extraction(vectors[:, solid], tuple(searches), exhausted)
 
 

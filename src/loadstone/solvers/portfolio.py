@@ -63,8 +63,8 @@ class Portfolio:
     """
 
     n_eigenvectors: int = 16
-    n_columns: int = 192
-    n_combinations: int = 160
+    n_columns: int = 384
+    n_combinations: int = 64
     survivors: tuple[int, ...] = (128, 48, 24)
     n_polished: int = 6
     n_exchanged: int = 2
