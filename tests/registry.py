@@ -93,7 +93,7 @@ def containers():
         "csr_matrix": lambda X, _: sparse.csr_matrix(X),
         "csc_array": lambda X, _: sparse.csc_array(X),
         "dask": lambda X, _: da.from_array(X, chunks=(max(2, X.shape[0] // 3), X.shape[1] // 2)),
-        "dask_sparse": lambda X, _: da.from_array(X, chunks=(max(2, X.shape[0] // 3), -1)).map_blocks(
-            sparse.csr_array, meta=sparse.csr_array((0, 0), dtype=X.dtype)
-        ),
+        "dask_sparse": lambda X, _: da.from_array(
+            X, chunks=(max(2, X.shape[0] // 3), -1)
+        ).map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0), dtype=X.dtype)),
     }

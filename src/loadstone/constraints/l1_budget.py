@@ -31,7 +31,7 @@ class L1Budget:
     nonnegative: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.budget:
+        if not self.budget >= 1:
             msg = f"budget={self.budget} must be at least 1, the budget of a single feature"
             raise ValueError(msg)
 

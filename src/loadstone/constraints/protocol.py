@@ -13,7 +13,10 @@ Array = NDArray[Any]
 class Constraint(Protocol):
     """A set of allowed unit vectors; all methods work on blocks of columns."""
 
-    n_features: int
+    @property
+    def n_features(self) -> int:
+        """Length of a loading vector."""
+        ...
 
     def best_loading(self, direction: Array) -> Array:
         """Argmax of <direction, w> over allowed unit-norm w, for each column."""

@@ -6,6 +6,7 @@ from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.low_rank import LowRankCovariance
 from loadstone.covariance.moments import Moments
 from loadstone.covariance.protocol import Array, Covariance, Support
+from loadstone.covariance.quadratic import variances_of
 from loadstone.covariance.route import ROUTES, covariance_of
 from loadstone.covariance.spectrum import leading_eigenpairs
 
@@ -24,4 +25,5 @@ __all__ = [
     "deflate",
     "leading_eigenpairs",
     "materialise",
+    "variances_of",
 ]

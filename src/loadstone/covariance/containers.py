@@ -10,7 +10,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -26,10 +26,22 @@ MAPPED_BYTES = 64 << 20
 class Rows(Protocol):
     """A matrix that can be walked over in blocks of rows; each call is one pass."""
 
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    in_memory: bool
-    is_sparse: bool
+    in_memory: ClassVar[bool]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the values."""
+        ...
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether zeros are left out."""
+        ...
 
     def sum_over_blocks(self, f: Callable[..., tuple[Array, ...]], *args: Any) -> tuple[Array, ...]:
         """Sum of ``f(block, rows, *args)`` over all blocks, entry by entry."""
@@ -95,7 +107,7 @@ class InMemoryRows:
     """ndarray, CSR or CSC in memory: a single block, so every pass is one BLAS call."""
 
     X: Any
-    in_memory = True
+    in_memory: ClassVar[bool] = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -130,8 +142,8 @@ class MappedRows:
     """A memory-mapped file, read in blocks that are let go again."""
 
     X: np.memmap
-    in_memory = False
-    is_sparse = False
+    in_memory: ClassVar[bool] = False
+    is_sparse: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -182,7 +194,7 @@ class DaskRows:
     """A Dask array: one task per block of rows, partial sums added as a tree."""
 
     X: Any
-    in_memory = False
+    in_memory: ClassVar[bool] = False
 
     @classmethod
     def wrap(cls, X: Any) -> DaskRows:
@@ -211,7 +223,7 @@ class DaskRows:
         return sparse.issparse(self.X._meta)
 
     def _tasks(self, f: Callable[..., Any], args: tuple[Any, ...]) -> list[Any]:
-        from dask import delayed
+        from dask.delayed import delayed
 
         # Arguments become one node of the graph each: a cluster sends them once
         # per worker, not once per block.
@@ -228,7 +240,7 @@ class DaskRows:
 
     def sum_over_blocks(self, f: Callable[..., tuple[Array, ...]], *args: Any) -> tuple[Array, ...]:
         """See :class:`Rows`."""
-        from dask import delayed
+        from dask.delayed import delayed
 
         parts = self._tasks(f, args)
         add = delayed(_add, pure=False)
@@ -239,9 +251,9 @@ class DaskRows:
 
     def stack_over_blocks(self, f: Callable[..., Array], *args: Any) -> Array:
         """See :class:`Rows`."""
-        import dask
+        from dask.base import compute
 
-        return np.concatenate(dask.compute(*self._tasks(f, args)))
+        return np.concatenate(compute(*self._tasks(f, args)))
 
     def first_block(self) -> Any:
         """See :class:`Rows`."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from loadstone.covariance.containers import InMemoryRows, Rows, columns
+from loadstone.covariance.containers import InMemoryRows, Rows, columns, dense
 from loadstone.covariance.explicit import GATHER_BELOW, ExplicitCovariance, nonzero_rows
 from loadstone.covariance.moments import Moments
 from loadstone.covariance.protocol import Array, Covariance, Support
@@ -48,14 +48,20 @@ class DataCovariance:
         return self.moments.mean.astype(self.dtype, copy=False)
 
     def __matmul__(self, W: Array) -> Array:
-        active = nonzero_rows(W)
+        V, offset, active = self._gathered(W)
+        sums = _centred_product_sums if self.rows.in_memory else _product_sums
+        back, total = self.rows.sum_over_blocks(sums, V, offset, active, self.weights)
+        return self._finish(back, total)
+
+    def _gathered(self, W: Array) -> tuple[Array, Array, Support | None]:
+        """``W / scale`` without its zero rows where that pays, mean'V, and the rows kept."""
+        active: Support | None = nonzero_rows(W)
+        assert active is not None
         if self.rows.is_sparse or active.size >= GATHER_BELOW * self.n_features:
             active = None
         V = self._unscaled(W.astype(self.dtype, copy=False), active)
         mean = self.mean if active is None else self.mean[active]
-        sums = _centred_product_sums if self.rows.in_memory else _product_sums
-        back, total = self.rows.sum_over_blocks(sums, V, mean @ V, active, self.weights)
-        return self._finish(back, total)
+        return V, mean @ V, active
 
     def _unscaled(self, W: Array, active: Support | None = None) -> Array:
         """Rows ``active`` of ``W / scale``."""
@@ -83,8 +89,8 @@ class DataCovariance:
 
     def scores(self, W: Array) -> Array:
         """``Xc W``: the rows projected on a block of loadings."""
-        V = self._unscaled(W.astype(self.dtype, copy=False))
-        return self.rows.stack_over_blocks(_project, V, self.mean @ V)
+        V, offset, active = self._gathered(W)
+        return self.rows.stack_over_blocks(_project, V, offset, active)
 
     def back_project(self, Y: Array) -> Array:
         """``Xc' diag(weights) Y / (n_samples - 1)`` for scores ``Y``."""
@@ -102,10 +108,16 @@ class DataCovariance:
         return Z
 
     def block(self, rows: Support, cols: Support) -> Array:
-        """``S[rows][:, cols]``, from the gathered columns."""
-        left = self.centred_columns(rows)
-        right = left if rows is cols or np.array_equal(rows, cols) else self.centred_columns(cols)
-        return (left.T @ right) / self.dtype.type(self.n_samples - 1.0)
+        """``S[rows][:, cols]``, from the gathered columns; one pass, nothing of length n kept."""
+        shared = rows is cols or np.array_equal(rows, cols)
+        (total,) = self.rows.sum_over_blocks(
+            _block_sums, rows, None if shared else cols, self.mean, self.weights
+        )
+        total = total / self.dtype.type(self.n_samples - 1.0)
+        if self.moments.scale is not None:
+            scale = self.moments.scale.astype(self.dtype, copy=False)
+            total /= np.multiply.outer(scale[rows], scale[cols])
+        return total
 
     def restrict(self, support: Support) -> Covariance:
         """The covariance of the features in ``support``: explicit where that is small."""
@@ -174,6 +186,26 @@ def _transposed_sums(block: Any, Y: Array, weights: Array | None) -> tuple[Array
     # Columns of the result are contiguous: constraints work column by column.
     back = block.T @ Y if sparse.issparse(block) else (Y.T @ block).T
     return back, Y.sum(axis=0)
+
+
+def _block_sums(
+    block: Any,
+    rows: slice,
+    left: Support,
+    right: Support | None,
+    mean: Array,
+    weights: Array | None,
+) -> tuple[Array]:
+    if right is not None and right.size > left.size:
+        return (_block_sums(block, rows, right, left, mean, weights)[0].T,)
+    L = block[:, left]
+    R = dense(L if right is None else block[:, right]) - mean[left if right is None else right]
+    if weights is not None:
+        R = R * weights[rows][:, None]
+    if sparse.issparse(L):
+        # Only the side with fewer columns is made dense.
+        return (L.T @ R - np.multiply.outer(mean[left], R.sum(axis=0)),)
+    return ((L - mean[left]).T @ R,)
 
 
 def _project(

@@ -84,7 +84,7 @@ def _moment_sums(
         return np.asarray(total), block.T @ ones, block.multiply(block).T @ ones
     first = np.zeros(block.shape[1])
     second = np.zeros(block.shape[1])
-    for piece in pieces(*block.shape, block.dtype.itemsize):
+    for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
         centred = block[piece] - reference
         if w is None:
             first += centred.sum(axis=0, dtype=np.float64)
@@ -108,7 +108,7 @@ def _gram_sums(
         return np.asarray(total), block.T @ ones, (weighted.T @ block).toarray()
     first = np.zeros(block.shape[1])
     second = np.zeros((block.shape[1], block.shape[1]), dtype=block.dtype)
-    for piece in pieces(*block.shape, block.dtype.itemsize):
+    for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
         centred = block[piece] - reference
         if w is None:
             first += centred.sum(axis=0, dtype=np.float64)

@@ -30,9 +30,20 @@ class Covariance(Protocol):
         Precision of all products, float32 or float64.
     """
 
-    n_samples: float
-    n_features: int
-    dtype: np.dtype[Any]
+    @property
+    def n_samples(self) -> float:
+        """Sum of the sample weights."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of all products."""
+        ...
 
     def __matmul__(self, W: Array) -> Array:
         """``S @ W`` for a vector or a block of columns; one pass over the data."""

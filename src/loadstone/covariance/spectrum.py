@@ -83,7 +83,8 @@ def _explicit_eigenpairs(matrix: Array, rank: int, tol: float) -> tuple[Array, A
 
 def _start_vector(matrix: Array) -> Array:
     # Deterministic, and far from orthogonal to anything that correlates with the features.
-    return np.random.default_rng(0).standard_normal(matrix.shape[0]).astype(matrix.dtype)
+    start: Array = np.random.default_rng(0).standard_normal((matrix.shape[0],))
+    return start.astype(matrix.dtype)
 
 
 def sample_gram(S: DataCovariance) -> Array:

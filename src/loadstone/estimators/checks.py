@@ -41,7 +41,9 @@ def check_data(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False) 
         )
     except ValueError as error:
         if "inhomogeneous" in str(error):
-            msg = "X is ragged: its rows have different lengths; give every row one value per feature"
+            msg = (
+                "X is ragged: its rows have different lengths; give every row one value per feature"
+            )
             raise ValueError(msg) from error
         raise
 
@@ -77,7 +79,9 @@ def _refuse_text_columns(X: Any) -> None:
 def _is_text(dtype: Any) -> bool:
     name = str(dtype).lower()
     # Object columns may still hold numbers; scikit-learn converts or refuses them.
-    return name.startswith(("str", "string", "category", "date", "time", "categorical", "utf8", "enum"))
+    return name.startswith(
+        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum")
+    )
 
 
 def check_weights(sample_weight: Any, X: Any) -> Any:
@@ -87,7 +91,7 @@ def check_weights(sample_weight: Any, X: Any) -> Any:
     probe = np.empty((X.shape[0], 1))
     weights = _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
     total = float(weights.sum())
-    if total <= 1:
+    if total <= 1 + 1e-6:
         msg = (
             f"the sample weights sum to {total:.6g}; a weight says how many samples a row stands for, "
             "so they must sum to more than 1. Multiply them by the number of samples"
@@ -246,7 +250,9 @@ def build_constraints(
     """One constraint per component; features that do not vary are never offered."""
     stuck = np.intersect1d(forced, np.flatnonzero(constant))
     if stuck.size:
-        msg = f"forced feature(s) {stuck.tolist()} are constant and cannot be used; do not force them"
+        msg = (
+            f"forced feature(s) {stuck.tolist()} are constant and cannot be used; do not force them"
+        )
         raise ValueError(msg)
     closed = np.union1d(forbidden, np.flatnonzero(constant)).astype(np.intp)
     free = not nonnegative and forced.size == 0 and forbidden.size == 0

@@ -189,14 +189,12 @@ class SparsePCACV(BaseComponents):
         if is_dask(X):
             msg = "cross-validation needs rows in memory; use cardinality_path on a Dask array"
             raise TypeError(msg)
-        with self._all_or_nothing():
-            X = check_data(self, X, reset=True)
-            folds = self._folds(X)
-            sizes, scores = self._scores_of_sizes(X, folds)
-            self.cv_results_ = _results(sizes, scores)
-            self.n_nonzero_ = int(sizes[choose(scores, self.rule)])
-            super().fit(X)
-        return self
+        # The folds are fitted where callbacks can be told of them, see _extract.
+        self._rows = X
+        try:
+            return super().fit(X)
+        finally:
+            del self._rows
 
     def fit_covariance(self, S: Any, n_samples: float | None = None) -> Any:
         """Not possible: held-out samples are needed."""
@@ -217,29 +215,37 @@ class SparsePCACV(BaseComponents):
             raise ValueError(msg)
         return list(cv.split(X))
 
-    def _scores_of_sizes(self, X: Any, folds: list[Any]) -> tuple[Array, Array]:
+    def _scores_of_sizes(self, X: Any, folds: list[Any], context: Any) -> tuple[Array, Array]:
         """Sizes ascending and a score for each of them and each fold."""
         if not isinstance(self.n_nonzeros, str):
             sizes = check_n_nonzeros(self.n_nonzeros, X.shape[1])
-            return sizes, self._cross_validate(X, folds, sizes)
+            return sizes, self._cross_validate(X, folds, sizes, context)
         sizes = automatic_sizes(X.shape[1], N_SIZES)
-        scores = self._cross_validate(X, folds, sizes)
+        scores = self._cross_validate(X, folds, sizes, context)
         between = _around(sizes, choose(scores, self.rule))
         if between.size:
             sizes = np.concatenate([sizes, between])
-            scores = np.vstack([scores, self._cross_validate(X, folds, between)])
+            scores = np.vstack([scores, self._cross_validate(X, folds, between, context)])
             order = np.argsort(sizes)
             sizes, scores = sizes[order], scores[order]
         return sizes, scores
 
-    def _cross_validate(self, X: Any, folds: list[Any], sizes: Array) -> Array:
+    def _cross_validate(self, X: Any, folds: list[Any], sizes: Array, context: Any) -> Array:
         tasks = (
             delayed(_held_out_score)(self._model(int(k), self.effort), X, train, test)
             for k in sizes
             for train, test in folds
         )
-        scores = Parallel(n_jobs=self.n_jobs)(tasks)
-        return np.array(scores).reshape(len(sizes), len(folds))
+        finished = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
+        scores = np.empty((len(sizes), len(folds)))
+        for index, size in enumerate(sizes):
+            task = context.subcontext(task_name=f"{size} features")
+            task.call_on_fit_task_begin(estimator=self)
+            scores[index] = [next(finished) for _ in folds]
+            task.call_on_fit_task_end(
+                estimator=self, metadata={"n_nonzero": int(size), "score": scores[index].mean()}
+            )
+        return scores
 
     def _model(self, n_nonzero: int, effort: str) -> SparsePCA:
         return SparsePCA(
@@ -254,12 +260,13 @@ class SparsePCACV(BaseComponents):
             random_state=self.random_state,
         )
 
-    def _n_tasks(self) -> int:
-        return self.n_components
-
     def _extract(
         self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
     ) -> Extraction:
+        X = check_data(self, self._rows, reset=False)
+        sizes, scores = self._scores_of_sizes(X, self._folds(X), report.context)
+        self.cv_results_ = _results(sizes, scores)
+        self.n_nonzero_ = int(sizes[choose(scores, self.rule)])
         final = self._model(self.n_nonzero_, "balanced" if self.effort == "fast" else self.effort)
         return final._extract(S, moments, rng, report)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, Support
+from loadstone.covariance import Array, Covariance, Support, variances_of
 from loadstone.loadings import Loadings, Stop, distinct_supports, first_of_each_support
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.greedy import Greedy
@@ -63,8 +63,8 @@ class Portfolio:
     """
 
     n_eigenvectors: int = 16
-    n_columns: int = 192
-    n_combinations: int = 160
+    n_columns: int = 384
+    n_combinations: int = 64
     survivors: tuple[int, ...] = (128, 48, 24)
     n_polished: int = 6
     n_exchanged: int = 2
@@ -91,6 +91,9 @@ class Portfolio:
         starts: Array | None = None,
     ) -> Loadings:
         """See :class:`loadstone.solvers.protocol.Solver`; ``starts`` join the others."""
+        features = working_set(S, constraint)
+        if features is not None:
+            return self._on_working_set(S, constraint, rng, starts, features)
         survivors = self._halve(S, constraint, self._first_round(S, constraint, rng, starts))
         settled = iterate(S, constraint.best_loading, survivors, self.max_iter, self.tol)
         candidates = distinct_supports(settled.matrix)[:, : self.n_polished]
@@ -100,6 +103,24 @@ class Portfolio:
         best, value = self._finish(S, constraint, candidates)
         objective = np.append(settled.objective, value)
         return Loadings(best[:, None], objective, settled.n_iter, Stop.CONVERGED)
+
+    def _on_working_set(
+        self,
+        S: Covariance,
+        constraint: LoadingConstraint,
+        rng: np.random.Generator,
+        starts: Array | None,
+        features: Support,
+    ) -> Loadings:
+        """Search among the features with variance to offer; finish among all of them."""
+        inner = None if starts is None else starts[features]
+        found = self(S.restrict(features), constraint.on(features), rng, inner)
+        w = np.zeros(S.n_features, dtype=S.dtype)
+        w[features] = found.matrix[:, 0]
+        w, value = polish(S, w, constraint)
+        w, value = improve_by_exchange(S, w, value, constraint, self.n_exchanges)
+        objective = np.append(found.objective, value)
+        return Loadings(w[:, None], objective, found.n_iter, found.stop)
 
     def _first_round(
         self,
@@ -117,17 +138,34 @@ class Portfolio:
         for block in (eigen, extra, mixed):
             if block is not None:
                 pool.add(block)
-        width = block_width(S)
-        features = self._start_features(S, constraint, rng)
-        for start in range(0, features.size, width):
-            pool.add(column_starts(S, features[start : start + width]))
+        self._add_columns(pool, S, constraint, rng)
         return pool.best()
 
-    def _start_features(
-        self, S: Covariance, constraint: LoadingConstraint, rng: np.random.Generator
-    ) -> Support:
+    def _add_columns(
+        self, pool: Pool, S: Covariance, constraint: LoadingConstraint, rng: np.random.Generator
+    ) -> None:
+        """Columns of a sample of features, then of those that correlate most with the sample.
+
+        A good small support is a tight group. Few of its members are in the sample, but
+        all of them show up as neighbours of those that are.
+        """
         variance = S.diagonal()
         allowed = np.setdiff1d(np.flatnonzero(variance > 0), constraint.forbidden)
+        sample = self._sampled_features(variance, allowed, rng)
+        density = np.zeros(S.n_features)
+        width = block_width(S)
+        for start in range(0, sample.size, width):
+            columns = column_starts(S, sample[start : start + width])
+            density += neighbour_density(columns, variance, constraint)
+            pool.add(columns)
+        rest = np.setdiff1d(allowed, sample, assume_unique=True)
+        dense = rest[np.argsort(-density[rest], kind="stable")[: self.n_columns // 2]]
+        for start in range(0, dense.size, width):
+            pool.add(column_starts(S, dense[start : start + width]))
+
+    def _sampled_features(
+        self, variance: Array, allowed: Support, rng: np.random.Generator
+    ) -> Support:
         wanted = self.n_screened or self.n_columns
         if allowed.size <= wanted:
             return allowed
@@ -172,6 +210,34 @@ def _distinct(found: list[tuple[Array, float]]) -> list[tuple[Array, float]]:
 MAX_GREEDY = 128
 
 
+def working_set(S: Covariance, constraint: LoadingConstraint) -> Support | None:
+    """The features with the largest variances, where the others hardly matter.
+
+    A feature adds at most about its own variance. Where the ``n_nonzero`` largest
+    variances outside the set are small against those inside it, hundreds of starts need
+    not look at the rest: on raw counts of 32738 genes, or out of core, that is most of
+    the work. Standardised features all matter alike, and nothing is left out.
+    """
+    size = max(WORKING_SET, 8 * constraint.size)
+    if S.n_features < 4 * size:
+        return None
+    variance = S.diagonal().astype(np.float64)
+    variance[constraint.forbidden] = 0
+    variance[constraint.forced] = np.inf
+    order = np.argsort(-variance, kind="stable")
+    inside, outside = order[:size], order[size : size + constraint.size]
+    largest = variance[inside[constraint.forced.size :]][: constraint.size]
+    if variance[outside].sum() > NEGLIGIBLE_SHARE * largest.sum():
+        return None
+    return np.sort(inside)
+
+
+#: Features searched first where the variances fall off.
+WORKING_SET = 1024
+#: Variance of the best features left out, relative to the best ones kept.
+NEGLIGIBLE_SHARE = 0.1
+
+
 class Pool:
     """The best allowed loadings seen so far, one truncated power step after each start."""
 
@@ -185,7 +251,7 @@ class Pool:
         width = block_width(self.S)
         for start in range(0, directions.shape[1], width):
             W = self.constraint.best_loading(directions[:, start : start + width])
-            value = np.einsum("ij,ij->j", W, self.S @ W)
+            value = variances_of(self.S, W)
             good = value > self._bar()
             self.blocks.append(W[:, good] if not good.all() else W)
             self.value = np.concatenate([self.value, value[good]])
@@ -204,6 +270,20 @@ class Pool:
         for column, j in enumerate(order):
             best[:, column] = self.blocks[owner[j]][:, place[j]]
         return distinct_supports(best)
+
+
+def neighbour_density(columns: Array, variance: Array, constraint: LoadingConstraint) -> Array:
+    """How closely each feature is surrounded by the sampled ones whose columns are given.
+
+    The fourth power of the explained variance ``C_ij^2 / C_ii`` counts near neighbours
+    and ignores the crowd of loosely correlated ones.
+    """
+    near = np.maximum(columns, 0) if constraint.nonnegative else columns.copy()
+    near *= near
+    near *= near
+    near *= near
+    total = near.sum(axis=1)
+    return np.divide(total, variance**4, out=np.zeros(total.size), where=variance > 0)
 
 
 def block_width(S: Covariance) -> int:

@@ -1,0 +1,132 @@
+"""What the user sees: tables, progress, JSON, and errors in one sentence."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from loadstone.files.errors import FileError
+
+#: Exit codes, besides those of :mod:`loadstone.files.errors`.
+BAD_INPUT = 4
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """Where a command speaks: results to stdout, everything else to stderr."""
+
+    quiet: bool = False
+    as_json: bool = False
+    debug: bool = False
+
+    @property
+    def out(self) -> Console:
+        """Results."""
+        return Console(file=sys.stdout, quiet=self.quiet or self.as_json, highlight=False)
+
+    @property
+    def err(self) -> Console:
+        """Progress, notes and errors."""
+        return Console(file=sys.stderr, highlight=False)
+
+    def note(self, text: str) -> None:
+        """Say something the user should know, in the background."""
+        if not self.quiet:
+            self.err.print(f"[dim]{escape(text)}[/dim]", soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        """Print a line of plain text."""
+        self.out.print(escape(text), soft_wrap=True)
+
+    def show(self, table: Table) -> None:
+        """Print a table."""
+        self.out.print(table)
+
+    def result(self, summary: dict[str, Any]) -> None:
+        """Print the result for scripts, where they asked for it."""
+        if self.as_json:
+            print(json.dumps(summary, indent=2, allow_nan=False))
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn errors into one sentence and an exit code, warnings into notes."""
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                yield
+            self._tell(caught)
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except KeyboardInterrupt:
+            self._fail("interrupted; no half-written file was left", INTERRUPTED)
+        except FileError as error:
+            self._fail(str(error), error.exit_code)
+        except MemoryError as error:
+            self._fail(f"not enough memory: {error or 'the data is too large'}", BAD_INPUT)
+        except Exception as error:
+            self._fail(_one_line(error), BAD_INPUT if isinstance(error, ValueError) else 1)
+
+    def _tell(self, caught: list[warnings.WarningMessage]) -> None:
+        for warning in caught:
+            if not issubclass(
+                warning.category, DeprecationWarning | FutureWarning | ResourceWarning
+            ):
+                self.note(f"note: {warning.message}")
+
+    def _fail(self, sentence: str, exit_code: int) -> None:
+        if self.debug:
+            self.err.print_exception(show_locals=False)
+        if self.as_json:
+            print(json.dumps({"error": sentence, "exit_code": exit_code}))
+        self.err.print(f"[bold red]error:[/bold red] {escape(sentence)}", soft_wrap=True)
+        raise typer.Exit(exit_code)
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
+
+
+def percent(ratio: float) -> str:
+    """A share as people read it."""
+    return f"{100 * ratio:.1f} %"
+
+
+def bar(value: float, largest: float, width: int = 12) -> str:
+    """A bar of block characters, for a column of a table."""
+    if "utf" not in (sys.stdout.encoding or "").lower():
+        return "#" * round(width * abs(value) / largest) if largest else ""
+    eighths = round(8 * width * abs(value) / largest) if largest else 0
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")
+
+
+def loadings_table(rows: list[tuple[str, list[tuple[str, float]]]], title: str) -> Table:
+    """Named loadings, one block of rows per component."""
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    table.add_column("component", no_wrap=True)
+    table.add_column("feature", overflow="fold")
+    table.add_column("loading", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, style="blue")
+    largest = max((abs(v) for _, loadings in rows for _, v in loadings), default=1.0)
+    for heading, loadings in rows:
+        for place, (name, value) in enumerate(loadings):
+            table.add_row(
+                escape(heading) if place == 0 else "",
+                escape(name),
+                f"{value:+.3f}",
+                bar(value, largest),
+                end_section=place == len(loadings) - 1,
+            )
+    return table

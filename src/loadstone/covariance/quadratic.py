@@ -1,0 +1,26 @@
+"""``w'Sw`` for a block of columns, by half a product where the data allows it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loadstone.covariance.deflated import DeflatedCovariance
+from loadstone.covariance.from_data import DataCovariance
+from loadstone.covariance.protocol import Array, Covariance
+
+
+def variances_of(S: Covariance, W: Array) -> Array:
+    """Variance ``w'Sw`` of the scores of every column.
+
+    On the data route the scores ``Xc w`` themselves give it: no product back, and only
+    the columns of the data that some ``w`` uses are read.
+    """
+    if isinstance(S, DeflatedCovariance):
+        inner = S.U.T @ W
+        return variances_of(S.base, W) - np.einsum("ij,ik,kj->j", inner, S.C, inner)
+    if isinstance(S, DataCovariance):
+        Y = S.scores(W)
+        squares = Y * Y
+        total = squares.sum(axis=0) if S.weights is None else S.weights @ squares
+        return total / S.dtype.type(S.n_samples - 1.0)
+    return np.einsum("ij,ij->j", W, S @ W)

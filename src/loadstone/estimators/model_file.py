@@ -1,0 +1,191 @@
+"""Fitted estimators in files: one npz with the arrays and one JSON text, never a pickle."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from loadstone._version import __version__
+from loadstone.files.atomic import writing
+from loadstone.files.errors import MissingFileError, ModelFileError
+from loadstone.files.npz_json import NotPlainError, decode, encode
+
+FORMAT = "loadstone-model"
+FORMAT_VERSION = 1
+#: Name of the member that holds the JSON text.
+HEADER = "loadstone_json"
+
+
+def save_model(estimator: Any, path: Path | str) -> Path:
+    """Save a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Any estimator of loadstone.
+    path : path-like
+        Where to; by custom it ends in ``.npz``. An existing file is replaced once the
+        new one is complete.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    See Also
+    --------
+    load_model : The way back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_wine
+    >>> from loadstone import SparsePCA, load_model, save_model
+    >>> model = SparsePCA(n_nonzero=3).fit(load_wine().data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_model(model, Path(folder) / "model.npz")
+    ...     again = load_model(path)
+    >>> bool((again.components_ == model.components_).all())
+    True
+    """
+    check_is_fitted(estimator)
+    if type(estimator) not in _estimator_classes().values():
+        msg = f"{type(estimator).__name__} is no estimator of loadstone; only those are saved"
+        raise TypeError(msg)
+    arrays: dict[str, Any] = {}
+    attributes = {
+        name: value
+        for name, value in vars(estimator).items()
+        if name.endswith("_") and not name.startswith("_")
+    }
+    header = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "loadstone_version": __version__,
+        "class": type(estimator).__name__,
+        "parameters": _plain_parts(estimator.get_params(deep=False), arrays, "parameter"),
+        "attributes": _plain_parts(attributes, arrays, "attribute"),
+    }
+    path = Path(path)
+    with writing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **{HEADER: np.array(json.dumps(header))}, **arrays)
+    return path
+
+
+def _plain_parts(parts: dict[str, Any], arrays: dict[str, Any], kind: str) -> dict[str, Any]:
+    encoded = {}
+    for name, value in parts.items():
+        mark = len(arrays)
+        try:
+            encoded[name] = encode(value, arrays)
+        except NotPlainError as error:
+            for half in list(arrays)[mark:]:
+                del arrays[half]
+            msg = f"the {kind} {name} is not saved: {error}"
+            warnings.warn(msg, UserWarning, stacklevel=3)
+    return encoded
+
+
+def load_model(path: Path | str) -> Any:
+    """Load a fitted estimator.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that :func:`save_model` wrote.
+
+    Returns
+    -------
+    estimator
+        As it was saved.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    ModelFileError
+        If the file is damaged, is no model, or was written by a newer loadstone.
+    """
+    path = Path(path)
+    if not path.is_file():
+        msg = f"there is no model file {path}; loadstone fit writes one into its output folder"
+        raise MissingFileError(msg)
+    header, arrays = _read(path)
+    if header.get("format") != FORMAT:
+        msg = f"{path} is no loadstone model; use a file that loadstone fit or save_model wrote"
+        raise ModelFileError(msg)
+    version = header.get("format_version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        msg = (
+            f"{path} was written by loadstone {header.get('loadstone_version')}, newer than this "
+            f"{__version__}: upgrade with pip install --upgrade loadstone"
+        )
+        raise ModelFileError(msg)
+    try:
+        return _rebuilt(header, arrays)
+    except (AttributeError, ImportError, KeyError, TypeError, ValueError) as error:
+        msg = f"{path} is damaged ({error}); fit the model again"
+        raise ModelFileError(msg) from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not _looks_like_zip(path):
+        return {}, {}
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            if HEADER not in archive.files:
+                return {}, {}
+            header = json.loads(str(archive[HEADER][()]))
+            arrays = {name: archive[name] for name in archive.files if name != HEADER}
+    except (EOFError, OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        msg = f"{path} is damaged ({error}); fit the model again"
+        raise ModelFileError(msg) from error
+    return (header if isinstance(header, dict) else {}), arrays
+
+
+def _looks_like_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    cls = _estimator_classes()[header["class"]]
+    known = set(inspect.signature(cls).parameters)
+    parameters = {name: decode(v, arrays) for name, v in header["parameters"].items()}
+    unknown = sorted(set(parameters) - known)
+    if unknown:
+        msg = f"{cls.__name__} has no parameter {unknown[0]!r}"
+        raise ValueError(msg)
+    estimator = cls(**parameters)
+    for name, value in header["attributes"].items():
+        if not name.endswith("_") or name.startswith("_"):
+            msg = f"{name!r} is no fitted attribute"
+            raise ValueError(msg)
+        setattr(estimator, name, decode(value, arrays))
+    components = estimator.components_
+    if components.ndim != 2 or components.shape[1] != estimator.n_features_in_:
+        msg = f"components of shape {components.shape} for {estimator.n_features_in_} features"
+        raise ValueError(msg)
+    return estimator
+
+
+def _estimator_classes() -> dict[str, Any]:
+    """The public estimators by name; nothing else is ever built from a file."""
+    import loadstone
+
+    public = {name: getattr(loadstone, name) for name in loadstone.__all__ if name[0].isupper()}
+    return {
+        name: cls
+        for name, cls in public.items()
+        if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
+    }

@@ -1,0 +1,77 @@
+"""What the pictures read off a fitted estimator."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+
+def components_of(estimator: Any, components: Any = None) -> list[int]:
+    """Indices of the components to draw, checked."""
+    check_is_fitted(estimator, "components_")
+    n = estimator.components_.shape[0]
+    if components is None:
+        return list(range(n))
+    asked = [components] if isinstance(components, Integral) else list(components)
+    bad = [j for j in asked if not 0 <= j < n]
+    if bad:
+        msg = f"components={bad} asked for, but there are {n}, counted from 0"
+        raise ValueError(msg)
+    return [int(j) for j in asked]
+
+
+def names_of(estimator: Any, feature_names: Any = None) -> Any:
+    """Feature names: those given, those seen in ``fit``, or ``x0``, ``x1``, ..."""
+    check_is_fitted(estimator, "components_")
+    n = estimator.components_.shape[1]
+    if feature_names is None:
+        feature_names = getattr(estimator, "feature_names_in_", None)
+    if feature_names is None:
+        return np.array([f"x{i}" for i in range(n)], dtype=object)
+    names = np.asarray(feature_names, dtype=object)
+    if names.shape != (n,):
+        msg = f"{names.size} feature names were given for {n} features"
+        raise ValueError(msg)
+    return names
+
+
+def ranked_features(loadings: Any) -> Any:
+    """Indices of the non-zero loadings, largest absolute value first."""
+    support = np.flatnonzero(loadings)
+    return support[np.argsort(-np.abs(np.asarray(loadings)[support]), kind="stable")]
+
+
+def pca_variances(estimator: Any, X: Any) -> Any:
+    """Variances of as many plain principal components of ``X``, largest first.
+
+    ``X`` is centred, and scaled where the estimator scales.
+    """
+    from loadstone.covariance import covariance_of
+    from loadstone.covariance.spectrum import leading_eigenpairs
+    from loadstone.estimators.checks import check_data
+
+    X = check_data(estimator, X, reset=False)
+    n_components = estimator.components_.shape[0]
+    S, _ = covariance_of(
+        X,
+        standardize=getattr(estimator, "scale_", None) is not None,
+        n_products=20 * n_components,
+    )
+    # Three digits are shown; asking for all of them would cost many more passes.
+    values, _ = leading_eigenpairs(S, n_components, tol=1e-5)
+    return np.maximum(np.asarray(values, dtype=np.float64), 0)
+
+
+def upper_bounds_of(fitted: Any) -> Any:
+    """Proven upper bounds of a fitted estimator or path, NaN where there are none."""
+    bounds = getattr(fitted, "upper_bounds", getattr(fitted, "upper_bound_", None))
+    if bounds is None:
+        certificates = getattr(fitted, "certificates_", getattr(fitted, "certificates", None))
+        if certificates is None:
+            return None
+        bounds = [getattr(c, "upper_bound", np.nan) for c in certificates]
+    bounds = np.atleast_1d(np.asarray(bounds, dtype=np.float64))
+    return bounds if np.isfinite(bounds).any() else None

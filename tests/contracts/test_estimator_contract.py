@@ -1,0 +1,144 @@
+"""scikit-learn's own checks, and what all of our estimators promise on top."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from registry import containers, estimators, sequential_estimators
+
+ESTIMATORS = estimators()
+SEQUENTIAL = sequential_estimators()
+CONTAINERS = containers()
+
+
+@parametrize_with_checks([cls() for cls in ESTIMATORS])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def data(seed=0, shape=(60, 15)):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((shape[0], 3)) @ rng.standard_normal((3, shape[1]))
+    X += 0.5 * rng.standard_normal(shape) + 2
+    X[rng.random(shape) < 0.2] = 0
+    return X
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("route", ["gram", "data"])
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_containers_and_routes_agree(cls, container, route, nonnegative, tmp_path):
+    X = data()
+    reference = cls(3, n_nonzero=5, nonnegative=nonnegative, route="gram").fit(X)
+    model = clone(reference).set_params(route=route).fit(CONTAINERS[container](X, tmp_path))
+    np.testing.assert_allclose(model.components_, reference.components_, atol=1e-9)
+    np.testing.assert_allclose(model.explained_variance_, reference.explained_variance_, rtol=1e-9)
+    scores = model.transform(CONTAINERS[container](X, tmp_path))
+    np.testing.assert_allclose(np.asarray(scores), reference.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("container", ["c_order", "memmap", "csr_array", "dask"])
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_float32_agrees(cls, container, tmp_path):
+    X = data(1)
+    reference = cls(2, n_nonzero=5).fit(X)
+    model = cls(2, n_nonzero=5).fit(CONTAINERS[container](X.astype(np.float32), tmp_path))
+    assert model.components_.dtype == np.float32
+    np.testing.assert_allclose(model.components_, reference.components_, atol=1e-4)
+    np.testing.assert_allclose(model.explained_variance_, reference.explained_variance_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("n_nonzero", [1, 4, 0.5, [3, 2]])
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_components_keep_their_promises(cls, n_nonzero, nonnegative):
+    X = data(2)
+    model = cls(2, n_nonzero=n_nonzero, nonnegative=nonnegative).fit(X)
+    W = model.components_
+    np.testing.assert_allclose(np.linalg.norm(W, axis=1), 1, atol=1e-12)
+    asked = n_nonzero if isinstance(n_nonzero, list) else [8 if n_nonzero == 0.5 else n_nonzero] * 2
+    assert (model.cardinality_ <= asked).all()
+    if not nonnegative:
+        assert model.cardinality_.tolist() == asked
+        assert (W[np.arange(2), np.abs(W).argmax(axis=1)] > 0).all()
+    else:
+        assert W.min() >= 0
+    np.testing.assert_array_equal(model.support_, W != 0)
+    S = np.cov(X.T)
+    np.testing.assert_allclose(model.marginal_variance_, np.einsum("ij,jk,ik->i", W, S, W))
+    top = np.linalg.eigvalsh(S)[::-1]
+    assert (np.cumsum(model.explained_variance_) <= np.cumsum(top[:2]) * (1 + 1e-12)).all()
+    assert model.total_variance_ == pytest.approx(np.trace(S))
+
+
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_without_constraints_it_is_pca(cls):
+    from sklearn.decomposition import PCA
+
+    X = data(3)
+    model, pca = cls(4, nonnegative=False).fit(X), PCA(4).fit(X)
+    flip = np.sign(pca.components_[np.arange(4), np.abs(pca.components_).argmax(axis=1)])
+    np.testing.assert_allclose(model.components_, pca.components_ * flip[:, None], atol=1e-8)
+    np.testing.assert_allclose(model.explained_variance_, pca.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(
+        model.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        model.inverse_transform(model.transform(X)),
+        pca.inverse_transform(pca.transform(X)),
+        atol=1e-8,
+    )
+
+
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_covariance_in_place_of_data(cls):
+    X = data(4)
+    a = cls(2, n_nonzero=4).fit(X)
+    b = cls(2, n_nonzero=4).fit_covariance(np.cov(X.T), n_samples=60)
+    np.testing.assert_allclose(a.components_, b.components_, atol=1e-9)
+    np.testing.assert_allclose(a.explained_variance_, b.explained_variance_)
+    c = cls(2, n_nonzero=4, standardize=True).fit(X)
+    d = cls(2, n_nonzero=4, standardize=True).fit_covariance(np.cov(X.T))
+    np.testing.assert_allclose(c.components_, d.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_weights_count_samples(cls):
+    X = data(5)
+    counts = np.random.default_rng(0).integers(0, 4, X.shape[0])
+    weighted = cls(2, n_nonzero=4).fit(X, sample_weight=counts)
+    repeated = cls(2, n_nonzero=4).fit(np.repeat(X, counts, axis=0))
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
+    np.testing.assert_allclose(weighted.explained_variance_, repeated.explained_variance_)
+
+
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_disjoint_components_share_no_feature(cls):
+    model = cls(3, n_nonzero=4, orthogonality="disjoint").fit(data(6))
+    assert model.support_.sum(axis=0).max() == 1
+
+
+@pytest.mark.parametrize(
+    "deflation",
+    ["projection", "hotelling", "schur", "orthogonalized_projection", "orthogonalized_hotelling"],
+)
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_every_deflation_gives_distinct_components(cls, deflation):
+    model = cls(3, n_nonzero=6, deflation=deflation).fit(data(7))
+    overlap = np.abs(model.components_ @ model.components_.T) - np.eye(3)
+    assert overlap.max() < 0.98
+
+
+@pytest.mark.parametrize("cls", SEQUENTIAL)
+def test_reconstruction_is_least_squares(cls):
+    X = data(8)
+    model = cls(3, n_nonzero=5).fit(X)
+    Xc = X - X.mean(axis=0)
+    B, *_ = np.linalg.lstsq(model.components_.T, Xc.T, rcond=None)
+    np.testing.assert_allclose(
+        model.inverse_transform(model.transform(X)), (model.components_.T @ B).T + X.mean(axis=0)
+    )
+    error = np.sum((X - model.inverse_transform(model.transform(X))) ** 2) / np.sum(Xc**2)
+    assert model.score(X) == pytest.approx(1 - error)

@@ -1,0 +1,205 @@
+"""Errors that say the value, the rule and the way out; and nothing lost on the way."""
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from loadstone import EMPCA, SparsePCA
+from registry import sequential_estimators
+
+X = np.random.default_rng(0).standard_normal((20, 6))
+
+
+def with_value(value):
+    bad = X.copy()
+    bad[3, 2] = value
+    return bad
+
+
+BAD_DATA = {
+    "nan": (with_value(np.nan), "NaN"),
+    "inf": (with_value(np.inf), "infinity"),
+    "complex": (X * 1j, "[Cc]omplex"),
+    "empty": (np.empty((0, 6)), "0 sample"),
+    "no_features": (np.empty((5, 0)), "0 feature"),
+    "one_sample": (X[:1], "minimum of 2"),
+    "all_zero": (np.zeros((5, 3)), "varies"),
+    "all_constant": (np.full((5, 3), 7.0), "varies"),
+    "strings": (np.array([["a", "b"], ["c", "d"]]), "numeric|float|string"),
+    "ragged": ([[1, 2], [3]], "ragged"),
+    "one_dimension": (X[:, 0], "2D"),
+    "three_dimensions": (X[None], "dim"),
+    "text_column": (pd.DataFrame({"height": [1.0, 2, 3], "name": ["a", "b", "c"]}), "name"),
+    "category": (pd.DataFrame({"h": [1.0, 2], "kind": pd.Categorical(["a", "b"])}), "kind"),
+    "dask_nan": (da.from_array(with_value(np.nan), chunks=(5, 6)), "NaN.*feature.*2"),
+    "dask_text": (da.from_array(np.array([["a", "b"]] * 4), chunks=2), "real numbers"),
+    "dask_one_dimension": (da.from_array(X[:, 0], chunks=5), "2D"),
+    "sparse_nan": (sparse.csr_array(with_value(np.nan)), "NaN"),
+}
+
+
+@pytest.mark.parametrize("cls", sequential_estimators())
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data_is_refused(cls, case):
+    bad, message = BAD_DATA[case]
+    with pytest.raises((ValueError, TypeError), match=message):
+        cls().fit(bad)
+
+
+BAD_PARAMETERS = [
+    ({"n_nonzero": 0}, "between 1 and n_features=6"),
+    ({"n_nonzero": 7}, "between 1 and n_features=6"),
+    ({"n_nonzero": -2}, "between 1"),
+    ({"n_nonzero": 0.0}, "fraction"),
+    ({"n_nonzero": 1.5}, "fraction"),
+    ({"n_nonzero": True}, "whole number"),
+    ({"n_nonzero": [2, 3]}, "2 values for n_components=1"),
+    ({"n_nonzero": "three"}, "n_nonzero"),
+    ({"n_components": 0}, "n_components"),
+    ({"n_components": 1.5}, "n_components"),
+    ({"deflation": "magic"}, "deflation"),
+    ({"orthogonality": "magic"}, "orthogonality"),
+    ({"route": "magic"}, "route"),
+    ({"forced": [0, 1, 2], "n_nonzero": 2}, "raise n_nonzero"),
+    ({"forced": [0], "forbidden": [0], "n_nonzero": 2}, "both forced and forbidden"),
+    ({"forced": [9], "n_nonzero": 2}, "indices go from 0 to 5"),
+    ({"forced": ["height"], "n_nonzero": 2}, "X has none"),
+    ({"forbidden": [0, 1, 2, 3, 4, 5]}, "all 6 features are forbidden"),
+    ({"forbidden": np.array([True, False])}, "mask of length 2"),
+]
+
+
+@pytest.mark.parametrize("cls", sequential_estimators())
+@pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS, ids=str)
+def test_bad_parameters_are_refused(cls, parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        cls(**parameters).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (-np.ones(20), "[Nn]egative"),
+        (np.zeros(20), "zero|sum"),
+        (np.full(20, 0.05), "sum to"),
+        (np.ones(19), "shape|length"),
+        (np.full(20, np.nan), "NaN"),
+    ],
+)
+def test_bad_weights_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        SparsePCA().fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((2, 3)), "square"),
+        (np.array([[1.0, 0.5], [0.2, 1.0]]), "not symmetric"),
+        (np.array([[1.0, 2.0], [2.0, 1.0]]), "not positive semi-definite"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "NaN"),
+        (np.zeros((3, 3)), "zero throughout"),
+        (np.array([["a", "b"], ["c", "d"]]), "real numbers"),
+    ],
+)
+def test_bad_covariances_are_refused(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        SparsePCA().fit_covariance(matrix)
+
+
+def test_n_samples_of_a_covariance_is_checked():
+    with pytest.raises(ValueError, match="n_samples=1"):
+        SparsePCA().fit_covariance(np.eye(3), n_samples=1)
+
+
+def test_constant_features_are_never_selected_and_told_once():
+    data = X.copy()
+    data[:, [1, 4]] = 3.0
+    with pytest.warns(UserWarning, match=r"2 constant feature\(s\).*1, 4") as caught:
+        model = SparsePCA(2, n_nonzero=4).fit(data)
+    assert len(caught) == 1
+    assert not model.components_[:, [1, 4]].any()
+    with pytest.warns(UserWarning, match="constant"), pytest.raises(ValueError, match="constant"):
+        SparsePCA(n_nonzero=2, forced=[1]).fit(data)
+
+
+def test_too_many_components_stop_early():
+    low_rank = np.outer(np.arange(10.0), [1, 2, 3]) + 0.0
+    with pytest.warns(UserWarning, match="fewer than asked for"):
+        model = SparsePCA(3, n_nonzero=2, orthogonality="none").fit(low_rank)
+    assert 1 <= model.n_components_ < 3
+    assert np.isfinite(model.components_).all()
+    with pytest.warns(UserWarning, match="every feature is used"):
+        model = SparsePCA(4, n_nonzero=3, orthogonality="disjoint").fit(X)
+    assert model.n_components_ == 2
+    with pytest.warns(UserWarning, match="fewer than asked for"):
+        model = SparsePCA(5).fit(low_rank)
+    assert model.n_components_ == 1
+
+
+def test_data_is_never_modified():
+    for data in (X.copy(), X.astype(np.float32), np.asfortranarray(X)):
+        before = data.copy()
+        SparsePCA(2, n_nonzero=2, standardize=True).fit(data).transform(data)
+        np.testing.assert_array_equal(data, before)
+
+
+@pytest.mark.parametrize("fitted_before", [False, True])
+def test_an_interrupted_fit_leaves_no_half_fitted_estimator(monkeypatch, fitted_before):
+    model = SparsePCA(2, n_nonzero=2)
+    if fitted_before:
+        model.fit(X)
+    before = dict(vars(model))
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loadstone.estimators.sequential.one_by_one", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :4])
+    assert vars(model) == before
+
+
+def test_forced_and_forbidden_by_index_mask_and_name():
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    by_name = SparsePCA(2, n_nonzero=3, forced=["b"], forbidden=["a", "f"]).fit(frame)
+    mask = np.array([True, False, False, False, False, True])
+    by_index = SparsePCA(2, n_nonzero=3, forced=[1], forbidden=mask).fit(X)
+    np.testing.assert_allclose(by_name.components_, by_index.components_, atol=1e-12)
+    assert by_name.components_[:, 1].all()
+    assert not by_name.components_[:, [0, 5]].any()
+    with pytest.raises(ValueError, match="does not have"):
+        SparsePCA(n_nonzero=3, forced="z").fit(frame)
+
+
+def test_transform_checks_its_input():
+    model = SparsePCA(2, n_nonzero=2).fit(X)
+    with pytest.raises(ValueError, match="features"):
+        model.transform(X[:, :3])
+    with pytest.raises(ValueError, match="transform returned"):
+        model.inverse_transform(X)
+
+
+def test_large_means_do_not_cost_digits():
+    shifted = X + 1e7
+    for route in ("gram", "data"):
+        model = SparsePCA(2, n_nonzero=3, route=route).fit(shifted)
+        exact = SparsePCA(2, n_nonzero=3).fit(X)
+        np.testing.assert_allclose(model.explained_variance_, exact.explained_variance_, rtol=1e-6)
+
+
+def test_sparse_gram_of_nearly_constant_data_warns():
+    data = sparse.csr_array(X[:, :3] * 1e-3 + 100)
+    with pytest.warns(UserWarning, match="route='data'"):
+        SparsePCA(n_nonzero=2, route="gram").fit(data)
+
+
+def test_warm_start_reuses_the_first_component():
+    model = EMPCA(n_nonzero=2, warm_start=True).fit(X)
+    cached = model._first_component
+    values = [model.set_params(n_nonzero=k).fit(X).marginal_variance_[0] for k in (2, 3, 4)]
+    assert model._first_component is cached
+    fresh = [EMPCA(n_nonzero=k).fit(X).marginal_variance_[0] for k in (2, 3, 4)]
+    np.testing.assert_allclose(values, fresh)

@@ -1,0 +1,110 @@
+"""The rules of the house, checked."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[1] / "src" / "loadstone"
+FILES = sorted(SRC.rglob("*.py"))
+#: From the top down; a folder may import only what stands after it.
+LAYERS = [
+    "cli",
+    "commands",
+    "anndata",
+    "report",
+    "plotting",
+    "estimators",
+    "selection",
+    "extraction",
+    "solvers",
+    "certificates",
+    "metrics",
+    "constraints",
+    "covariance",
+    "datasets",
+    "files",
+    "loadings",
+    "_sklearn_compat",
+    "_version",
+]
+MAX_LINES = 400
+
+
+def module_of(path):
+    return path.relative_to(SRC).with_suffix("").parts[0]
+
+
+def imports_at(tree):
+    """Modules of this package imported anywhere in a file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("loadstone"):
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith("loadstone"))
+
+
+def names_imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]
+        elif isinstance(node, ast.Import):
+            yield from (a.name.split(".")[0] for a in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_imports_point_downwards(path):
+    here = module_of(path)
+    if here == "__init__":
+        return
+    for target in imports_at(ast.parse(path.read_text())):
+        parts = target.split(".")
+        if len(parts) < 2:
+            continue
+        assert LAYERS.index(here) <= LAYERS.index(parts[1]), (
+            f"{path.name} imports upwards: {target}"
+        )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_numba_lives_in_kernels_only(path):
+    if path.stem.endswith("_kernels"):
+        return
+    assert "numba" not in set(names_imported(ast.parse(path.read_text())))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_modules_stay_small_and_well_named(path):
+    assert len(path.read_text().splitlines()) <= MAX_LINES
+    assert path.stem not in {"utils", "helpers", "common", "misc"}
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+def test_importing_the_package_is_light():
+    heavy = ["numba", "pandas", "matplotlib", "dask", "sklearn", "scipy", "typer", "rich"]
+    code = f"import sys, loadstone; print([m for m in {heavy} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_an_estimator_does_not_need_optional_packages():
+    # scikit-learn itself imports pandas and rich where they are installed.
+    heavy = ["matplotlib", "dask", "typer", "numba"]
+    code = (
+        "import sys, numpy as np; from loadstone import SparsePCA\n"
+        "SparsePCA(n_nonzero=2).fit(np.random.default_rng(0).standard_normal((9, 5)))\n"
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_every_public_name_resolves():
+    import loadstone
+
+    for name in loadstone.__all__:
+        assert getattr(loadstone, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute"):
+        _ = loadstone.nothing_of_the_kind
