@@ -136,9 +136,9 @@ def test_certified_path_lies_below_its_bounds():
 
 
 def test_table_and_plot():
-    import matplotlib
+    import matplotlib as mpl
 
-    matplotlib.use("Agg")
+    mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     path = cardinality_path(grouped_data(9), certify="instant")
