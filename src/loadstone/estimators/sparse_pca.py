@@ -14,7 +14,7 @@ from loadstone.estimators.certified import (
     forget_certificates,
     store_certificates,
 )
-from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS, SequentialComponents
+from loadstone.estimators.sequential import RELATED_CONSTRAINTS, SequentialComponents
 from loadstone.extraction import Extraction
 from loadstone.solvers.portfolio import Portfolio
 
@@ -63,8 +63,18 @@ class SparsePCA(SequentialComponents):
         Allow only loadings >= 0: a component then adds features up.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are searched and how long they are polished.
-    orthogonality : {"none", "disjoint"}, default="none"
-        ``"disjoint"``: no feature serves two components.
+    orthogonality : {"none", "disjoint", "quasi", "strict", "uncorrelated"}, default="none"
+        How components relate. ``"none"``: by deflation alone. ``"disjoint"``: no feature
+        serves two of them. ``"quasi"``: any two are at least ``min_angle`` degrees apart.
+        ``"strict"``: loadings are orthogonal, which for non-negative ones means disjoint.
+        ``"uncorrelated"``: scores are uncorrelated; component j then needs ``n_nonzero``
+        of at least j. Where no further component can keep this, fewer are returned,
+        with a warning.
+    min_angle : float, default=85.0
+        Smallest angle between two components in degrees, for ``"quasi"``.
+    refine : bool, default=False
+        Improve the components together once all are found: every constraint is kept and
+        the adjusted variance is never lower.
     deflation : str, default="projection"
         How a component is removed before the next one is sought: ``"projection"``,
         ``"hotelling"``, ``"schur"``, ``"orthogonalized_projection"`` or
@@ -99,6 +109,10 @@ class SparsePCA(SequentialComponents):
         The same as a share of the total variance.
     marginal_variance_ : ndarray of shape (n_components_,)
         Variance of the scores of each component alone.
+    orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
+        ``|w_i'w_j|`` for every pair of components, zero on the diagonal.
+    score_correlation_ : ndarray of shape (n_components_, n_components_)
+        Correlation of the scores.
     total_variance_ : float
         Trace of the covariance.
     mean_ : ndarray of shape (n_features,)
@@ -164,7 +178,7 @@ class SparsePCA(SequentialComponents):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SEQUENTIAL_CONSTRAINTS,
+        **RELATED_CONSTRAINTS,
         "effort": [StrOptions(set(EFFORTS))],
         "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
     }
@@ -177,6 +191,8 @@ class SparsePCA(SequentialComponents):
         nonnegative: bool = False,
         effort: str = "balanced",
         orthogonality: str = "none",
+        min_angle: float = 85.0,
+        refine: bool = False,
         deflation: str = "projection",
         standardize: bool = False,
         route: str = "auto",
@@ -192,6 +208,8 @@ class SparsePCA(SequentialComponents):
         self.nonnegative = nonnegative
         self.effort = effort
         self.orthogonality = orthogonality
+        self.min_angle = min_angle
+        self.refine = refine
         self.deflation = deflation
         self.standardize = standardize
         self.route = route
