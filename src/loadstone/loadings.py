@@ -27,6 +27,7 @@ class Stop(Enum):
         "the limit of work was reached; the result and its bound are the best so far, "
         "and a coarser accuracy or a smaller problem would finish"
     )
+    CALLBACK = "a callback asked to stop; the result so far is returned"
     EMPTY = "nothing is left: no remaining direction has any variance"
 
 
