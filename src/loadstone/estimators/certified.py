@@ -18,12 +18,14 @@ def competitions(
     S: Covariance, loadings: Array, constraints: Sequence[LoadingConstraint], plan: Plan
 ) -> Iterator[tuple[Covariance, LoadingConstraint, str]]:
     """For each component: the covariance, the constraint and what to call them."""
+    kind = plan.orthogonality.kind
+    disjoint = kind == "disjoint" or (kind == "strict" and constraints[0].nonnegative)
     remaining = S
     for index, w in enumerate(loadings.T):
         constraint = constraints[index]
         if index == 0:
             yield S, constraint, "in the covariance of the data"
-        elif plan.disjoint:
+        elif disjoint:
             used = np.flatnonzero(loadings[:, :index].any(axis=1))
             sentence = f"among the features free after {index} earlier component(s)"
             yield S, constraint.without(used), sentence
@@ -32,7 +34,7 @@ def competitions(
                 f"in the covariance left after {index} component(s), {plan.deflation} deflation"
             )
             yield remaining, constraint, sentence
-        if not plan.disjoint:
+        if not disjoint:
             earlier = loadings[:, :index] if index else np.zeros_like(loadings[:, :1])
             remaining = deflate(remaining, w, plan.deflation, earlier)
 

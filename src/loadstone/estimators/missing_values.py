@@ -42,7 +42,9 @@ def refuse_empty(X: Array, names: Any) -> None:
     for axis, kind in ((1, "row(s)"), (0, "feature(s)")):
         empty = np.flatnonzero(missing.all(axis=axis))
         if empty.size:
-            shown = [str(names[i]) if axis == 0 and names is not None else str(i) for i in empty[:5]]
+            shown = [
+                str(names[i]) if axis == 0 and names is not None else str(i) for i in empty[:5]
+            ]
             more = f" and {empty.size - 5} more" if empty.size > 5 else ""
             msg = (
                 f"Input X contains NaN throughout in {kind} {', '.join(shown)}{more}; "
