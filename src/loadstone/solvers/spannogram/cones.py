@@ -111,9 +111,8 @@ def cones(
 ) -> Direction:
     """Best direction, proven to be within ``epsilon`` of the best possible value.
 
-    Once that is reached the search goes on for a moment: most searches then end with a
-    proof of optimality. Where ``max_directions`` ends it early the bound proven so far is
-    returned.
+    Once that is reached the search goes on for a moment, mostly to a proof of optimality.
+    Where ``max_directions`` ends it early the bound proven so far is returned.
     """
     curves = _Curves(V, n_nonzero, nonnegative=nonnegative)
     c, value = first_incumbent(V, n_nonzero, nonnegative=nonnegative)
