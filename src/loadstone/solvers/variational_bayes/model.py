@@ -32,6 +32,8 @@ OnIteration = Callable[[int, float], bool]
 ROTATION_SCHEDULE = frozenset({1, 3, 6, 10, 20, 40, 80})
 #: Rounds between rotations after those; a rotation costs as much as several rounds.
 ROTATION_GAP = 5
+#: Largest squared loading, in noise variances, that counts as none.
+VANISHED = 1e-12
 #: Fall of the bound relative to its size that rounding explains.
 ROUNDING = 1e-8
 
@@ -161,6 +163,31 @@ class VariationalBayes:
             smaller = keep.refit(observations, posterior, everything, on_iteration)
             posterior = replace(posterior, state=smaller.state)
 
+    def settle(
+        self,
+        observations: Observations,
+        posterior: Posterior,
+        support: Array,
+        component_threshold: float | None,
+    ) -> tuple[Posterior, Array]:
+        """Refit on ``support`` until every component still stands out of the noise.
+
+        Returns the refit and the support of the components that stayed, all of the given
+        components' columns; the strongest stays whatever the rule says.
+        """
+        while True:
+            refit = self.refit(observations, posterior, support)
+            loadings = refit.state.loadings
+            noise = 1.0 / refit.state.noise_precision
+            n = observations.n_samples
+            stays = kept_loadings(loadings, noise, n, 0.0, component_threshold).any(axis=0)
+            stays[np.argmax((loadings.mean**2).sum(axis=0))] = True
+            if stays.all():
+                return refit, support
+            columns = np.flatnonzero(support.any(axis=0))
+            support = support.copy()
+            support[:, columns[~stays]] = False
+
     def _start_prior(self, start: Array, unit: float) -> Prior:
         prior: Prior = PRIORS[self.prior].start(start * start)
         given = {name: value / unit**2 for name, value in (self.hyperparameters or {}).items()}
@@ -192,6 +219,8 @@ class VariationalBayes:
             self._warn_of_fall(bounds, observations)
             if on_iteration is not None and on_iteration(n_iter, bounds[-1]):
                 return Posterior(state, np.array(bounds), n_iter, Stop.CALLBACK)
+            if _vanished(state):
+                return Posterior(state, np.array(bounds), n_iter, Stop.EMPTY)
             level = self.tol * max(abs(state.bound), size)
             settled = state.bound - before.bound <= level
             if rotate and not prune and (settled or n_iter in ROTATION_SCHEDULE):
@@ -215,6 +244,11 @@ class VariationalBayes:
                 "exceed the precision: standardize the features or use float64."
             )
             warnings.warn(msg, RuntimeWarning, stacklevel=3)
+
+
+def _vanished(state: State) -> bool:
+    """Whether all loadings have gone to zero, from where none returns."""
+    return float(np.max(state.loadings.mean**2)) * state.noise_precision < VANISHED
 
 
 def _in_data_units(prior: Prior, unit: float) -> dict[str, float]:
