@@ -32,6 +32,9 @@ OnIteration = Callable[[int, float], bool]
 ROTATION_SCHEDULE = frozenset({1, 3, 6, 10, 20, 40, 80})
 #: Rounds between rotations after those; a rotation costs as much as several rounds.
 ROTATION_GAP = 5
+#: How far a search with another prior goes before one that would get stuck.
+WARM_UP_ROUNDS = 100
+WARM_UP_TOL = 1e-5
 #: Largest squared loading, in noise variances, that counts as none.
 VANISHED = 1e-12
 #: Fall of the bound relative to its size that rounding explains.
@@ -96,6 +99,19 @@ class VariationalBayes:
         on_iteration: OnIteration | None = None,
     ) -> Posterior:
         """Search from ``start`` (n_features, n_components), all in units of the observations."""
+        warm_up = PRIORS[self.prior].warm_up
+        if warm_up is not None:
+            # A spike that is there from the first round on holds loadings where they start.
+            first = replace(
+                self,
+                prior=warm_up,
+                hyperparameters=None,
+                max_iter=min(self.max_iter, WARM_UP_ROUNDS),
+                tol=max(self.tol, WARM_UP_TOL),
+            )
+            state = first(observations, start, noise_variance).state
+            if not _vanished(state):
+                start, noise_variance = state.loadings.mean, 1.0 / state.noise_precision
         prior = self._start_prior(start, observations.unit)
         free = np.ones(start.shape, dtype=bool)
         state = start_state(observations, start, noise_variance, prior, free)

@@ -24,10 +24,21 @@ _SMALLEST_ARGUMENT = 1e-290
 
 
 class Prior(Protocol):
-    """What the model asks of a prior on loadings; fields of the class are hyperparameters."""
+    """What the model asks of a prior on loadings; fields of the class are hyperparameters.
+
+    Attributes
+    ----------
+    exact_zeros : bool
+        Whether removing a loading altogether can raise the bound.
+    zero_term : float
+        What a removed loading leaves in the bound.
+    warm_up : str or None
+        Prior to search with first, where this one would hold loadings where they start.
+    """
 
     exact_zeros: bool
     zero_term: float
+    warm_up: str | None
 
     @classmethod
     def start(cls, second: Array) -> Prior:
@@ -62,6 +73,7 @@ class Laplace:
     lam: float
     exact_zeros = False
     zero_term = 0.0
+    warm_up = None
 
     @classmethod
     def start(cls, second: Array) -> Laplace:
@@ -106,6 +118,7 @@ class InverseGaussian:
     b: float
     exact_zeros = False
     zero_term = 0.0
+    warm_up = None
 
     @classmethod
     def start(cls, second: Array) -> InverseGaussian:
@@ -150,6 +163,7 @@ class Jeffreys:
     """
 
     exact_zeros = True
+    warm_up = "inverse_gaussian"
     # Entropy and prior of a loading that shrinks to zero together with its uncertainty.
     zero_term = 0.5 * float(np.log(2.0 * np.pi) + 1.0)
 
