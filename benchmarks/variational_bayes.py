@@ -79,6 +79,13 @@ def factor_analysis_iteration(X):
     return min(run(8) - run(3) for _ in range(3)) / 5
 
 
+def rotation_time(observations, state, prior):
+    def sweep():
+        rotated(observations, state, prior, frozenset())
+
+    return min(elapsed(sweep) for _ in range(2))
+
+
 def one_data_set(name):
     X, label = load(name)
     S, _ = covariance_of(X)
@@ -106,8 +113,7 @@ def one_data_set(name):
             f"  {prior_name:17s} iteration {best[0]:7.2f} ms   batched inverse {best[1]:7.2f} ms"
             f"   ratio {best[0] / best[1]:.2f} (best of {N_TURNS}), {ratio:.2f} (median)"
         )
-        sweep = elapsed(lambda: rotated(observations, state, prior, frozenset()))
-        sweep = min(sweep, elapsed(lambda: rotated(observations, state, prior, frozenset())))
+        sweep = rotation_time(observations, state, prior)
         tracemalloc.start()
         iteration()
         peak = tracemalloc.get_traced_memory()[1]

@@ -10,7 +10,7 @@ from loadstone import ProbabilisticPCA
 
 
 @pytest.fixture
-def X():
+def X():  # noqa: N802
     return load_iris().data.copy()
 
 
@@ -22,9 +22,7 @@ def test_model_equals_scikit_learn(X, q):
     np.testing.assert_allclose(model.get_covariance(), reference.get_covariance(), atol=1e-9)
     np.testing.assert_allclose(model.get_precision(), reference.get_precision(), atol=1e-6)
     assert model.noise_variance_ == pytest.approx(reference.noise_variance_, rel=1e-8)
-    np.testing.assert_allclose(
-        np.abs(model.components_), np.abs(reference.components_), atol=1e-7
-    )
+    np.testing.assert_allclose(np.abs(model.components_), np.abs(reference.components_), atol=1e-7)
 
 
 def test_random_start_reaches_the_same_likelihood(X):

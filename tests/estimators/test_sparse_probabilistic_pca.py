@@ -16,7 +16,7 @@ PRIORS = ["inverse_gaussian", "laplace", "jeffreys"]
 
 
 @pytest.fixture(scope="module")
-def X():
+def X():  # noqa: N802
     return make_sparse_factors(factor_std=(3.0, 2.0), random_state=0)[0]
 
 
@@ -43,9 +43,10 @@ def test_components_are_unit_norm_ordered_and_signed(X, prior):
     assert ((model.inclusion_ >= 0) & (model.inclusion_ <= 1)).all()
     assert model.lower_bound_ == model.refit_lower_bounds_[-1]
     assert len(model.lower_bounds_) == model.n_iter_
-    assert set(model.hyperparameters_) == {
-        "inverse_gaussian": {"a", "b"}, "laplace": {"lam"}, "jeffreys": set()
-    }[prior]
+    assert (
+        set(model.hyperparameters_)
+        == {"inverse_gaussian": {"a", "b"}, "laplace": {"lam"}, "jeffreys": set()}[prior]
+    )
 
 
 def test_posterior_deviations_are_those_of_repeated_experiments():
@@ -123,7 +124,12 @@ def test_one_hole_hardly_changes_anything(X):
 
 @pytest.mark.parametrize(
     "container",
-    [sparse.csr_array, sparse.csc_array, lambda X: da.from_array(X, chunks=(60, 4)), np.asfortranarray],
+    [
+        sparse.csr_array,
+        sparse.csc_array,
+        lambda X: da.from_array(X, chunks=(60, 4)),
+        np.asfortranarray,
+    ],
     ids=["csr", "csc", "dask", "fortran"],
 )
 def test_containers_agree(X, container):

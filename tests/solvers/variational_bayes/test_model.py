@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from real_data import data_file
-from variational_bayes_oracle import DenseModel
 
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.route import covariance_of
@@ -16,6 +14,8 @@ from loadstone.solvers.variational_bayes.model import VariationalBayes
 from loadstone.solvers.variational_bayes.priors import PRIORS
 from loadstone.solvers.variational_bayes.start import probabilistic_start, varimax
 from loadstone.solvers.variational_bayes.zeros import kept_loadings
+from real_data import data_file
+from variational_bayes_oracle import DenseModel
 
 ALL_PRIORS = list(PRIORS)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -89,7 +90,7 @@ class VariationalBayes:
     rotation_steps: bool = True
     max_iter: int = 500
     tol: float = 1e-6
-    broad: BroadPriors = BroadPriors()
+    broad: BroadPriors = field(default_factory=BroadPriors)
 
     def __call__(
         self,
@@ -196,7 +197,8 @@ class VariationalBayes:
             loadings = refit.state.loadings
             noise = 1.0 / refit.state.noise_precision
             n = observations.n_samples
-            stays = kept_loadings(loadings, noise, n, 0.0, component_threshold).any(axis=0)
+            standing = kept_loadings(loadings, noise, n, 0.0, component_threshold)
+            stays = np.asarray(standing.any(axis=0))
             stays[np.argmax((loadings.mean**2).sum(axis=0))] = True
             if stays.all():
                 return refit, support
@@ -205,9 +207,9 @@ class VariationalBayes:
             support[:, columns[~stays]] = False
 
     def _start_prior(self, start: Array, unit: float) -> Prior:
-        prior: Prior = PRIORS[self.prior].start(start * start)
+        prior: Any = PRIORS[self.prior].start(start * start)
         given = {name: value / unit**2 for name, value in (self.hyperparameters or {}).items()}
-        return replace(prior, **given)  # type: ignore[type-var]
+        return replace(prior, **given)
 
     def _run(
         self,
