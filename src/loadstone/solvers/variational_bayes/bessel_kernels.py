@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Ratio and logarithm of modified Bessel functions of the second kind.
 
 Notation: ``K0``, ``K1`` are modified Bessel functions, ``s`` their argument. Up to 2 the power
@@ -6,7 +7,7 @@ polynomial in ``1/s`` on each of a few pieces.
 """
 
 import numpy as np
-from numba import njit
+from numba import njit  # noqa: TID251
 
 EULER_GAMMA = 0.5772156649015329
 

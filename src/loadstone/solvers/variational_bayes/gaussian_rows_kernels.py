@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Many small Gaussian posteriors at once, without ever storing their covariances.
 
 Notation: row ``i`` has covariance ``Sigma_i = D^1/2 (I + tau D^1/2 S_i D^1/2)^-1 D^1/2``
@@ -6,7 +7,7 @@ q x q matrices are packed as their lower triangles, entry (j, k <= j) at j(j+1)/
 """
 
 import numpy as np
-from numba import njit
+from numba import njit  # noqa: TID251
 
 # Rows that travel together. The same elimination runs on LANES matrices with the row index
 # innermost, so that every inner loop is one or two vector instructions; measured 3 x faster

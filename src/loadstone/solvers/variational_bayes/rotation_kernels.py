@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """One-dimensional maximisations of the lower bound over invertible maps of the scores.
 
 Notation: ``W -> W M``, ``x -> M^-1 x`` leaves the fit alone and changes the prior terms
@@ -8,7 +9,7 @@ bits, so that the bits of ``w2`` themselves are the index: five times faster tha
 """
 
 import numpy as np
-from numba import njit
+from numba import njit  # noqa: TID251
 
 ROTATE, SHEAR, RESCALE = 0, 1, 2
 GOLDEN = 0.6180339887498949
