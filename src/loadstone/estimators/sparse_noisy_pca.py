@@ -11,12 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import ROUTES, Array, Covariance, Moments
 from loadstone.estimators.base import BaseComponents
-from loadstone.estimators.checks import check_data
-from loadstone.estimators.noise_likelihood import (
-    covariance_matrix,
-    log_densities,
-    precision_matrix,
-)
+from loadstone.estimators.noise_likelihood import NoiseLikelihoodMixin, model_variance
 from loadstone.extraction import Extraction
 from loadstone.loadings import Loadings
 from loadstone.selection.criterion_surface import CRITERIA, CriterionSurface, SurfaceSearch
@@ -27,7 +22,7 @@ from loadstone.solvers.l0_noise_start import INITS, NoisyPCA
 MAX_AUTO = 20
 
 
-class SparseNoisyPCA(BaseComponents):
+class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
     """Sparse components of a likelihood, their number and size chosen by a criterion.
 
     Data is modelled as ``y = G u + e`` with few non-zero entries in ``G`` and noise of one
@@ -349,60 +344,6 @@ class SparseNoisyPCA(BaseComponents):
         fits = getattr(X, "ndim", 2) == 2 and np.shape(X)[-1] == self.n_components_
         return super().inverse_transform(X @ np.linalg.inv(self._posterior) if fits else X)
 
-    def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of each sample under the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Data in its own units, standardised inside where the fit was.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        X = check_data(self, X, reset=False)
-        return log_densities(
-            X, self.mean_, self.scale_, self._scaled_loadings, self.noise_variance_
-        )
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Average log-likelihood of the samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Data, held out or not.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-        """
-        return float(np.mean(self.score_samples(X)))
-
-    def get_covariance(self) -> Array:
-        """Covariance of the model, ``GG' + noise_variance_ I``, in the units of the data.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-        """
-        check_is_fitted(self)
-        return covariance_matrix(self._scaled_loadings, self.noise_variance_, self.scale_)
-
-    def get_precision(self) -> Array:
-        """Inverse of :meth:`get_covariance`, by the matrix inversion lemma.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-        """
-        check_is_fitted(self)
-        return precision_matrix(self._scaled_loadings, self.noise_variance_, self.scale_)
-
 
 class _Progress:
     """Tells scikit-learn's callbacks of each model on the surface."""
@@ -424,13 +365,3 @@ class _Progress:
             },
         )
         return bool(stop)
-
-
-def model_variance(moment: SecondMoment, model: NoiseModel) -> Array:
-    """Contributions of the components to ``tr(Q'SQ)``, Eq. 2 of the paper."""
-    G = model.loadings
-    if not G.shape[1]:
-        return np.zeros(0)
-    values, vectors = np.linalg.eigh(G.T @ G + model.noise_variance * np.eye(G.shape[1]))
-    Q = G @ (vectors / np.sqrt(values)) @ vectors.T
-    return np.einsum("ij,ij->j", Q, moment @ Q)

@@ -61,7 +61,9 @@ def _mark_choice(ax: Any, table: np.ndarray, best: Any) -> None:
     if empty.size:
         ax.axhline(empty["criterion"][0], color="0.6", linestyle=":", label="none")
     if best["n_components_asked"] > 0:
-        text = f"chosen: {best['n_components']} components,\n{best['n_nonzero']} non-zero loadings"
+        found = best["n_components"]
+        plural = "" if found == 1 else "s"
+        text = f"chosen: {found} component{plural},\n{best['n_nonzero']} non-zero loadings"
         x, y = best["penalty"], best["criterion"]
         ax.plot(x, y, marker="o", markersize=8, color="crimson", linestyle="none", zorder=5)
         place = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center", "va": "top"}

@@ -100,8 +100,9 @@ class SurfaceSearch:
 
         With ``exactly`` a number of components is an order: a model that has them all
         alive is chosen if there is one. Otherwise the model without components is a
-        candidate too. ``give_up`` ends the search once more components stop to pay. ``progress`` hears of every
-        model and ends the search after the path under way by returning true.
+        candidate too. ``give_up`` ends the search once more components stop to pay.
+        ``progress`` hears of every model and ends the search after the path under way by
+        returning true.
         """
         models: list[NoiseModel] = []
         asked: list[int] = []
