@@ -190,7 +190,7 @@ def nci60(figures=None):
     if X is None:
         return
     Y = X - X.mean(axis=0)
-    model = fit(X, n_components=1, penalty="bic", n_penalties=400, penalty_range=(1e-4, 8.0))
+    model = fit(X, n_components=1, penalty="bic", n_penalties=400, penalty_range=(1e-4, 40.0))
     ours = np.array(
         [
             (m.n_parameters, variance_share(Y, m.loadings[:, 0] / np.linalg.norm(m.loadings)))

@@ -266,12 +266,13 @@ def test_first_component_of_wide_data_along_the_path():
     Y = X - X.mean(axis=0)
     total = np.sum(Y**2)
     shares = []
-    for fit in model.path_[1:]:
+    for fit in (fit for fit in model.path_ if fit.n_components):
         w = fit.loadings[:, 0] / np.linalg.norm(fit.loadings)
         shares.append((np.count_nonzero(w), np.sum((Y @ w) ** 2) / total))
     sizes, variances = map(np.array, zip(*shares, strict=True))
-    assert np.all(np.diff(sizes) < 0)
-    assert np.all(np.diff(variances) < 0)
+    assert np.all(np.diff(sizes) <= 0)
+    assert np.all(np.diff(variances) <= 1e-12)
+    assert sizes[-1] < 10
     assert variances[0] == pytest.approx(0.149, abs=0.002)
     # The paper's dot on Fig. 6: BIC keeps about 2700 genes and .139 of the variance.
     assert 2000 < model.cardinality_[0] < 3500

@@ -139,7 +139,7 @@ class SurfaceSearch:
     def _penalties(self, moment: SecondMoment, start: tuple[Array, float]) -> Array:
         if not isinstance(self.criterion, str):
             return np.array([float(self.criterion)])
-        limits = self.limits or penalty_range(*start, moment.S.n_samples)
+        limits = self.limits or penalty_range(moment, start[1])
         return np.geomspace(*limits, self.n_penalties)
 
     def _lowest(self, moment: SecondMoment, models: list[NoiseModel]) -> float:

@@ -17,14 +17,16 @@ PATIENCE = 6
 NOTABLE = 1e-5
 
 
-def penalty_range(G: Array, noise_variance: float, n_samples: float) -> tuple[float, float]:
-    """From a tenth of ``ln(T) / T`` to where the largest entry of ``G`` is thresholded.
+def penalty_range(moment: SecondMoment, noise_variance: float) -> tuple[float, float]:
+    """From a tenth of ``ln(T) / T`` to where even the largest feature alone is thresholded.
 
     An entry survives while its squared signal to noise ratio ``g^2 / noise`` exceeds
-    the penalty, so nothing of the start outlives the upper end.
+    the penalty; ``g^2`` is at most the variance of its feature, and the noise at least
+    that of the model without penalty, ``noise_variance``.
     """
-    highest = float(np.max(G**2, initial=0.0)) / noise_variance
-    samples = n_samples if np.isfinite(n_samples) else float(G.shape[0])
+    highest = float(moment.diagonal.max()) / noise_variance
+    n = moment.S.n_samples
+    samples = n if np.isfinite(n) else float(moment.n_features)
     lowest = SMALLEST_SHARE * float(np.log(samples)) / samples
     return min(lowest, highest / 10), highest
 
