@@ -279,8 +279,9 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
         model = surface.models[surface.best]
         variance = model_variance(moment, model)
         order = np.argsort(-variance, kind="stable")
-        norms = np.linalg.norm(model.loadings, axis=0)
-        loadings = (model.loadings / norms)[:, order].astype(S.dtype)
+        G = model.loadings
+        norms = np.linalg.norm(G, axis=0)
+        loadings = (G / norms)[:, order].astype(S.dtype)
         details = {"surface": surface, "norms": norms[order], "variance": variance[order]}
         search = Loadings(loadings, model.objective, model.n_iter, model.stop, details)
         return Extraction(loadings, (search,), self._shortfall(model))

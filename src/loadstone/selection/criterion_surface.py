@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import sparse
 
 from loadstone.covariance import Array
 from loadstone.loadings import Stop
@@ -139,16 +140,24 @@ class SurfaceSearch:
     def _penalties(self, moment: SecondMoment, start: tuple[Array, float]) -> Array:
         if not isinstance(self.criterion, str):
             return np.array([float(self.criterion)])
-        limits = self.limits or penalty_range(moment, start[1])
+        G, noise = start
+        limits = self.limits or penalty_range(moment, noise, self._reference(moment, G.shape[1]))
         return np.geomspace(*limits, self.n_penalties)
+
+    def _reference(self, moment: SecondMoment, r: int) -> float:
+        """What the criterion charges for one more entry."""
+        n = moment.S.n_samples
+        places = moment.n_features * (r if self.solver.penalize == "entries" else 1)
+        extra = 2 * self.gamma * np.log(places) if self.criterion == "ebic" else 0.0
+        return float(np.log(n) + extra) / n
 
     def _lowest(self, moment: SecondMoment, models: list[NoiseModel]) -> float:
         return min((self._row(moment, model, 0)[-1] for model in models), default=np.inf)
 
     def _row(self, moment: SecondMoment, model: NoiseModel, asked: int) -> tuple[float, ...]:
         n = moment.S.n_samples
-        nonzero = int(np.count_nonzero(model.loadings))
-        used = int(np.count_nonzero(model.loadings.any(axis=1)))
+        nonzero = int(model.entries.nnz)
+        used = int(np.unique(model.entries.indices).size)
         by_entry = self.solver.penalize == "entries"
         plain = bic(model.deviance, model.n_parameters, n)
         extended = ebic(
@@ -175,7 +184,7 @@ def empty_model(moment: SecondMoment) -> NoiseModel:
     """Noise alone: no component, variance ``mean(Y^2)``."""
     deviance = moment.empty_deviance
     return NoiseModel(
-        loadings=np.zeros((moment.n_features, 0)),
+        entries=sparse.csc_array((moment.n_features, 0)),
         noise_variance=moment.mean_variance,
         penalty=0.0,
         deviance=deviance,

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from loadstone.covariance import Array, Covariance, Support
 from loadstone.loadings import Stop
@@ -99,9 +100,8 @@ class NoiseModel:
 
     Attributes
     ----------
-    loadings : ndarray of shape (n_features, n_components)
-        ``G``: not unit norm, its scale is the standard deviation along a component.
-        Components that died are dropped.
+    entries : csc_array of shape (n_features, n_components)
+        The non-zero entries of ``G``; a path of dense copies would fill the memory.
     noise_variance : float
     penalty : float
         The ``h`` it was fitted with.
@@ -114,7 +114,7 @@ class NoiseModel:
     stop : Stop
     """
 
-    loadings: Array
+    entries: sparse.csc_array
     noise_variance: float
     penalty: float
     deviance: float
@@ -123,9 +123,14 @@ class NoiseModel:
     stop: Stop
 
     @property
+    def loadings(self) -> Array:
+        """``G``: not unit norm, its scale is the standard deviation along a component."""
+        return self.entries.toarray()
+
+    @property
     def n_components(self) -> int:
-        """Components that are alive."""
-        return self.loadings.shape[1]
+        """Components that are alive; those that died are dropped."""
+        return self.entries.shape[1]
 
     @property
     def n_iter(self) -> int:
@@ -241,7 +246,7 @@ class L0NoiseModel:
             G = _principal_axes(G)
         stop = Stop.CONVERGED if point.settled else Stop.MAX_ITER
         return NoiseModel(
-            loadings=G,
+            entries=sparse.csc_array(G),
             noise_variance=point.noise,
             penalty=penalty,
             deviance=point.deviance,
