@@ -9,22 +9,35 @@ from loadstone._version import __version__
 
 #: Public names and where they live; nothing is imported before it is used.
 _HOMES = {
+    "Certificate": "loadstone.certificates.certificate",
     "EMPCA": "loadstone.estimators.em_pca",
+    "ExactSparsePCA": "loadstone.estimators.exact_sparse_pca",
+    "SpannogramPCA": "loadstone.estimators.spannogram_pca",
+    "NSPCA": "loadstone.estimators.ns_pca",
+    "ProbabilisticPCA": "loadstone.estimators.probabilistic_pca",
     "SparsePCA": "loadstone.estimators.sparse_pca",
+    "SparseProbabilisticPCA": "loadstone.estimators.sparse_probabilistic_pca",
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
+    "certify": "loadstone.estimators.certify",
     "load_model": "loadstone.estimators.model_file",
     "save_model": "loadstone.estimators.model_file",
+    "summarise": "loadstone.report.summarise",
 }
 
-__all__ = ["__version__", *_HOMES]
+#: Packages that are reached as attributes; ``report`` can be called as well.
+_PACKAGES = ("anndata", "datasets", "plotting", "report")
+
+__all__ = ["__version__", *_HOMES, *_PACKAGES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _PACKAGES:
+        return import_module(f"loadstone.{name}")
     msg = f"module 'loadstone' has no attribute {name!r}"
     raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_PACKAGES])

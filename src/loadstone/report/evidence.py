@@ -1,0 +1,73 @@
+"""Certificates and paths in the words of a report."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from loadstone.plotting.fitted import upper_bounds_of
+from loadstone.report.headline import floor_percent
+
+#: Features named for each size of a path; the slider shows them.
+MAX_NAMED = 60
+
+
+def certificate_summaries(estimator: Any) -> list[dict[str, Any] | None]:
+    """What is proven about each component, ``None`` where nothing is."""
+    n = estimator.components_.shape[0]
+    bounds = upper_bounds_of(estimator)
+    if bounds is None:
+        return [None] * n
+    certificates = getattr(estimator, "certificates_", None) or [None] * n
+    values = getattr(estimator, "marginal_variance_", estimator.explained_variance_)
+    return [
+        _certificate(certificates[j] if j < len(certificates) else None, bounds, values, j)
+        for j in range(n)
+    ]
+
+
+def _certificate(certificate: Any, bounds: Any, values: Any, j: int) -> dict[str, Any] | None:
+    bound = float(getattr(certificate, "upper_bound", bounds[j] if j < len(bounds) else math.nan))
+    value = float(getattr(certificate, "value", values[j]))
+    if not math.isfinite(bound) or bound <= 0:
+        return None
+    ratio = min(value / bound, 1.0)
+    return {
+        "value": value,
+        "upper_bound": bound,
+        "ratio": ratio,
+        "is_optimal": bool(getattr(certificate, "is_optimal", ratio >= 1 - 1e-9)),
+        "sentence": _sentence(certificate, ratio),
+    }
+
+
+def _sentence(certificate: Any, ratio: float) -> str:
+    if certificate is not None and type(certificate).__str__ is not object.__str__:
+        return str(certificate)
+    return f"proven to reach at least {floor_percent(ratio)} of the best possible"
+
+
+def path_summary(path: Any, names: Any) -> dict[str, Any]:
+    """The variance over the number of features, with the names that are chosen."""
+    sizes = [int(k) for k in path.n_nonzeros]
+    values = [float(v) for v in path.values]
+    bounds = upper_bounds_of(path)
+    pca = getattr(path, "pca_variance", None)
+    supports = getattr(path, "supports", None)
+    return {
+        "n_nonzeros": sizes,
+        "values": values,
+        "pca_variance": None if pca is None else float(pca),
+        "upper_bounds": None
+        if bounds is None
+        else [float(b) if math.isfinite(b) else None for b in bounds],
+        "features": None if supports is None else [_named(s, names) for s in supports],
+    }
+
+
+def _named(support: Any, names: Any) -> list[str]:
+    support = np.asarray(support)
+    indices = np.flatnonzero(support) if support.dtype == bool else support
+    return [str(names[i]) for i in indices[:MAX_NAMED]]

@@ -1,0 +1,61 @@
+"""The result in one plain sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def headline_of(summary: dict[str, Any]) -> str:
+    """Say how many components, how many features, how much variance, and what is proven."""
+    data, components = summary["data"], summary["components"]
+    if not components:
+        return "No component was found: nothing in the data stands out from the noise."
+    count = len(components)
+    parts = [
+        f"{count} component{'s' if count > 1 else ''}",
+        f"{grouped(data['n_features_used'])} of {grouped(data['n_features'])} features",
+        _variance(summary),
+    ]
+    sentence = ", ".join(part for part in parts if part)
+    proof = _proof(components)
+    return f"{sentence}; {proof}." if proof else f"{sentence}."
+
+
+def _variance(summary: dict[str, Any]) -> str:
+    pca = summary["pca"]
+    if pca is not None and pca["share_reached"] is not None:
+        return f"{percent(pca['share_reached'])} of the variance PCA reaches with all of them"
+    together = summary["components"][-1]["cumulative_ratio"]
+    return "" if together is None else f"{percent(together)} of the variance"
+
+
+def _proof(components: list[dict[str, Any]]) -> str:
+    certificates = [component.get("certificate") for component in components]
+    proven = [c for c in certificates if c is not None]
+    if not proven:
+        return ""
+    if len(proven) < len(components):
+        return f"{len(proven)} of {len(components)} come with a proof of how good they are"
+    who = "each" if len(proven) > 1 else "it is"
+    if all(c["is_optimal"] for c in proven):
+        return f"{who} proven the best possible"
+    gap = 1 - min(c["ratio"] for c in proven)
+    # Rounded up: the sentence must not promise more than is proven.
+    return f"{who} proven within {math.ceil(1000 * gap) / 10:g} % of the best possible"
+
+
+def percent(ratio: float) -> str:
+    """A share in whole per cent, or with one digit where that would say nothing."""
+    value = 100 * ratio
+    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
+
+
+def floor_percent(ratio: float) -> str:
+    """A proven share, rounded down: it must not promise more than is proven."""
+    return f"{math.floor(1000 * ratio) / 10:g} %"
+
+
+def grouped(number: int) -> str:
+    """A whole number in groups of three digits, set apart by narrow spaces."""
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")

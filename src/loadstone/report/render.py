@@ -1,0 +1,143 @@
+"""From the summary to one page that needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from loadstone.files.atomic import refuse_existing, writing
+from loadstone.report.headline import floor_percent, grouped, percent
+from loadstone.report.summarise import summarise
+
+#: Scripts in the order they build on each other; each is a plain file to read and edit.
+_SCRIPTS = ("dom.js", "charts.js", "tables.js", "page.js")
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A report on fitted components: ``save`` it, or let a notebook show it."""
+
+    summary: dict[str, Any]
+
+    @property
+    def html(self) -> str:
+        """The whole page."""
+        return render(self.summary)
+
+    def save(self, path: Path | str = "report.html", *, overwrite: bool = True) -> Path:
+        """Write the page to a file.
+
+        Parameters
+        ----------
+        path : path-like, default="report.html"
+            Where to; the file appears only when it is complete.
+        overwrite : bool, default=True
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        path = Path(path)
+        refuse_existing([path], force=overwrite)
+        page = self.html
+        with writing(path) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+        return path
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.html, quote=True)
+        style = "width:100%;height:720px;border:1px solid #8884;border-radius:8px"
+        frame = f'sandbox="allow-scripts" title="loadstone report" style="{style}"'
+        return f'<iframe {frame} srcdoc="{page}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<loadstone report: {self.summary['headline']} Use .save('report.html') to open it>"
+
+
+def build_report(
+    estimator: Any,
+    X: Any = None,
+    labels: Any = None,
+    feature_names: Any = None,
+    path: Any = None,
+    **more: Any,
+) -> Report:
+    """Report on fitted components in one self-contained page; also ``loadstone.report(...)``.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Any estimator of loadstone.
+    X : array-like of shape (n_samples, n_features), optional
+        The data it was fitted to: adds scores and the comparison with PCA.
+    labels : array-like of shape (n_samples,), optional
+        Classes of the samples.
+    feature_names : array-like of str, optional
+        Names to show; by default those seen in ``fit``.
+    path : CardinalityPath, optional
+        Adds the variance over the number of features, with a slider.
+    **more
+        ``sample_names``, ``title`` and ``notes`` of :func:`loadstone.report.summarise`.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import loadstone
+    >>> from sklearn.datasets import load_wine
+    >>> X = load_wine(as_frame=True).data
+    >>> model = loadstone.SparsePCA(2, n_nonzero=3, standardize=True).fit(X)
+    >>> report = loadstone.report(model, X)
+    >>> "proline" in report.html
+    True
+    """
+    return Report(summarise(estimator, X, labels, feature_names, path, **more))
+
+
+def render(summary: dict[str, Any]) -> str:
+    """The page for a summary; every value of the data is escaped."""
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        summary=summary,
+        payload=_script_safe(summary),
+        style=_file("style.css"),
+        script="\n".join(_file(name) for name in _SCRIPTS),
+    )
+
+
+def _script_safe(summary: dict[str, Any]) -> str:
+    """JSON that can stand inside a script element: no ``<``, ``>`` or ``&`` is left."""
+    text = json.dumps(summary, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ModuleNotFoundError as error:
+        msg = "reports need jinja2: pip install 'loadstone[report]'"
+        raise ModuleNotFoundError(msg, name=error.name) from error
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_file),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=percent, grouped=grouped, floor_percent=floor_percent)
+    return environment
+
+
+@cache
+def _file(name: str) -> str:
+    return resources.files("loadstone.report").joinpath("templates", name).read_text("utf-8")

@@ -1,0 +1,194 @@
+"""Everything a report shows, as a dictionary that JSON can hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from loadstone._version import __version__
+from loadstone.plotting.fitted import names_of, pca_variances, ranked_features
+from loadstone.plotting.overlap import support_overlap
+from loadstone.report.evidence import certificate_summaries, path_summary
+from loadstone.report.headline import headline_of
+
+#: Loadings per component and samples that are listed; what is left out is said.
+MAX_LOADINGS = 1000
+MAX_SAMPLES = 4000
+
+
+def summarise(
+    estimator: Any,
+    X: Any = None,
+    labels: Any = None,
+    feature_names: Any = None,
+    path: Any = None,
+    *,
+    sample_names: Any = None,
+    title: str | None = None,
+    notes: Any = (),
+) -> dict[str, Any]:
+    """Collect what is known about fitted components.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Any estimator of loadstone.
+    X : array-like of shape (n_samples, n_features), optional
+        The data it was fitted to: adds scores and the comparison with PCA.
+    labels : array-like of shape (n_samples,), optional
+        Classes of the samples.
+    feature_names : array-like of str, optional
+        Names to show; by default those seen in ``fit``.
+    path : CardinalityPath, optional
+        Adds the variance over the number of features.
+    sample_names : array-like of str, optional
+        Names of the rows of ``X``.
+    title : str, optional
+        Title of the report.
+    notes : sequence of str
+        Sentences on how the data came about.
+
+    Returns
+    -------
+    dict
+        Of plain Python values: ``json.dumps`` takes it as it is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from loadstone import SparsePCA, summarise
+    >>> wine = load_wine(as_frame=True)
+    >>> model = SparsePCA(2, n_nonzero=3, standardize=True).fit(wine.data)
+    >>> summarise(model, wine.data)["headline"]
+    '2 components, 6 of 13 features, 66 % of the variance PCA reaches with all of them.'
+    """
+    check_is_fitted(estimator, "components_")
+    names = names_of(estimator, feature_names)
+    notes = list(notes)
+    summary = {
+        "loadstone_version": __version__,
+        "title": title or "Sparse principal components",
+        "method": type(estimator).__name__,
+        "parameters": {k: _readable(v) for k, v in estimator.get_params(deep=False).items()},
+        "data": _data(estimator, X),
+        "components": _components(estimator, names, notes),
+        "pca": None if X is None else _pca(estimator, X),
+        "overlap": support_overlap(estimator).tolist(),
+        "scores": None if X is None else _scores(estimator, X, labels, sample_names, notes),
+        "path": None if path is None else path_summary(path, names),
+    }
+    certificates = certificate_summaries(estimator)
+    for component, certificate in zip(summary["components"], certificates, strict=True):
+        component["certificate"] = certificate
+    summary["headline"] = headline_of(summary)
+    summary["notes"] = notes
+    return summary
+
+
+def _data(estimator: Any, X: Any) -> dict[str, Any]:
+    n_samples = getattr(estimator, "n_samples_", float("nan")) if X is None else X.shape[0]
+    return {
+        "n_samples": plain_number(n_samples),
+        "n_features": int(estimator.n_features_in_),
+        "n_features_used": int(np.any(estimator.components_ != 0, axis=0).sum()),
+        "standardized": getattr(estimator, "scale_", None) is not None,
+        "total_variance": plain_number(getattr(estimator, "total_variance_", float("nan"))),
+    }
+
+
+def _components(estimator: Any, names: Any, notes: list[str]) -> list[dict[str, Any]]:
+    ratios = np.asarray(estimator.explained_variance_ratio_, dtype=np.float64)
+    marginal = getattr(estimator, "marginal_variance_", estimator.explained_variance_)
+    stops = getattr(estimator, "stop_reason_", None)
+    components = []
+    for j, w in enumerate(estimator.components_):
+        ranked = ranked_features(w)
+        if ranked.size > MAX_LOADINGS:
+            notes.append(
+                f"Component {j + 1} has {ranked.size} non-zero loadings; "
+                f"the largest {MAX_LOADINGS} are listed."
+            )
+        components.append(
+            {
+                "component": j + 1,
+                "n_nonzero": int(ranked.size),
+                "explained_variance_ratio": plain_number(ratios[j]),
+                "cumulative_ratio": plain_number(ratios[: j + 1].sum()),
+                "explained_variance": plain_number(estimator.explained_variance_[j]),
+                "marginal_variance": plain_number(marginal[j]),
+                "stop_reason": str(stops[j]) if isinstance(stops, list) else _text(stops),
+                "loadings": [
+                    {"feature": str(names[i]), "loading": plain_number(w[i])}
+                    for i in ranked[:MAX_LOADINGS]
+                ],
+            }
+        )
+    return components
+
+
+def _pca(estimator: Any, X: Any) -> dict[str, Any] | None:
+    """What plain PCA reaches, where the data is complete."""
+    try:
+        variances = pca_variances(estimator, X)
+    except ValueError:
+        return None
+    total = float(estimator.total_variance_)
+    ratio = variances / total if total > 0 else np.zeros_like(variances)
+    reached = float(np.sum(estimator.explained_variance_))
+    return {
+        "explained_variance_ratio": [plain_number(v) for v in ratio],
+        "share_reached": plain_number(reached / variances.sum()) if variances.sum() > 0 else None,
+    }
+
+
+def _scores(
+    estimator: Any, X: Any, labels: Any, sample_names: Any, notes: list[str]
+) -> dict[str, Any] | None:
+    Z = np.asarray(estimator.transform(X), dtype=np.float64)
+    n = Z.shape[0]
+    kinds = _texts(labels, n, "labels")
+    names = _texts(sample_names, n, "sample names")
+    rows = np.arange(n)
+    if n > MAX_SAMPLES:
+        rows = np.linspace(0, n - 1, MAX_SAMPLES).round().astype(np.intp)
+        notes.append(f"The scores of {MAX_SAMPLES} of {n} samples are drawn, evenly spaced.")
+    return {
+        "values": [[_short(v) for v in row] for row in Z[rows].tolist()],
+        "labels": None if kinds is None else [kinds[i] for i in rows],
+        "names": [str(i + 1) for i in rows] if names is None else [names[i] for i in rows],
+    }
+
+
+def _texts(values: Any, n_samples: int, what: str) -> list[str] | None:
+    if values is None:
+        return None
+    texts = [str(value) for value in np.asarray(values, dtype=object).ravel()]
+    if len(texts) != n_samples:
+        msg = f"{len(texts)} {what} were given for {n_samples} samples"
+        raise ValueError(msg)
+    return texts
+
+
+def plain_number(value: Any) -> float | int | None:
+    """A number for JSON; ``None`` where there is none."""
+    number = float(value)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+
+
+def _short(value: float) -> float | None:
+    """Six digits are more than a picture shows, and keep the file small."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def _readable(value: Any) -> str:
+    text = str(value.tolist() if isinstance(value, np.ndarray) else value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
