@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from loadstone.datasets.make_noisy_factors import make_disjoint_factors, make_overlapping_shapes
 from loadstone.estimators.sparse_noisy_pca import SparseNoisyPCA
+from loadstone.files.npz_json import decode, encode
 from loadstone.metrics.recovery import angles, probability_of_error, same_support
 from real_data import nci60
 
@@ -62,9 +63,10 @@ def test_best_row_is_the_fitted_model(fitted):
     assert row["criterion"] == pytest.approx(fitted.criterion_["criterion"].min(), rel=1e-8)
     assert row["n_nonzero"] == fitted.cardinality_.sum()
     assert row["penalty"] == fitted.penalty_
-    assert len(fitted.path_) == len(fitted.criterion_)
-    place = np.flatnonzero(fitted.criterion_ == row)[0]
-    model = fitted.path_[place]
+    assert {len(column) for column in fitted.criterion_.values()} == {len(fitted.path_)}
+    assert row == {name: column[fitted.best_index_] for name, column in fitted.criterion_.items()}
+    model = fitted.path_[fitted.best_index_]
+    np.testing.assert_array_equal((model.loadings != 0).sum(), fitted.cardinality_.sum())
     assert model.noise_variance == fitted.noise_variance_
     assert model.deviance == fitted.deviance_ == row["deviance"]
 
@@ -226,7 +228,17 @@ def test_same_seed_same_model(simulation):
     options = {"n_components": 2, "init": "random", "n_init": 2, "n_penalties": 4}
     first, second = (SparseNoisyPCA(**options, random_state=4).fit(X) for _ in range(2))
     np.testing.assert_array_equal(first.components_, second.components_)
-    np.testing.assert_array_equal(first.criterion_, second.criterion_)
+    np.testing.assert_array_equal(first.criterion_["criterion"], second.criterion_["criterion"])
+
+
+def test_everything_fitted_can_be_saved_without_pickle(fitted):
+    arrays = {}
+    attributes = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+    again = decode(encode(attributes, arrays), arrays)
+    assert again["best_"] == fitted.best_
+    for saved, model in zip(again["path_"], fitted.path_, strict=True):
+        np.testing.assert_array_equal(saved.loadings, model.loadings)
+        assert saved.stop is model.stop
 
 
 class Listener:

@@ -28,8 +28,8 @@ def test_curves_and_choice(pyplot, penalty):
     labels = [line.get_label() for line in axes.get_lines()]
     assert {"r = 1", "r = 2", "r = 3", "none"} <= set(labels)
     curve = axes.get_lines()[labels.index("r = 2")]
-    rows = model.criterion_[model.criterion_["n_components_asked"] == 2]
-    np.testing.assert_allclose(np.sort(curve.get_xdata()), np.sort(rows["penalty"]))
+    penalties = model.criterion_["penalty"][model.criterion_["n_components_asked"] == 2]
+    np.testing.assert_allclose(np.sort(curve.get_xdata()), np.sort(penalties))
     (mark,) = marks(axes)
     assert mark.get_xdata()[0] == model.penalty_
     assert mark.get_ydata()[0] == model.best_["criterion"]

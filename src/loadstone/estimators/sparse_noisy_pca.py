@@ -86,14 +86,16 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
         Trace of the covariance.
     penalty_ : float
         Penalty of the chosen model.
-    criterion_ : structured ndarray
-        One row per model: components asked for, penalty, components and non-zero
-        loadings found, noise variance, deviance, BIC, EBIC, and the criterion used.
-        ``pandas.DataFrame(model.criterion_)`` shows it.
-    best_ : structured scalar
-        The row of the chosen model; ties go to the smaller one.
+    criterion_ : dict of ndarray
+        One entry per model in each column: components asked for, penalty, components and
+        non-zero loadings found, noise variance, deviance, BIC, EBIC, and the criterion
+        used. ``pandas.DataFrame(model.criterion_)`` shows it as a table.
+    best_ : dict
+        The same columns for the chosen model; ties go to the smaller one.
+    best_index_ : int
+        Where the chosen model stands in ``criterion_`` and ``path_``.
     path_ : tuple of NoiseModel
-        All models, in the order of ``criterion_``.
+        All models, in the order of ``criterion_``; ``path_[i].loadings`` is ``G``.
     deviance_ : float
         Minus twice the log-likelihood per sample, without ``n_features ln 2 pi``.
     mean_ : ndarray of shape (n_features,)
@@ -308,8 +310,10 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
         self.noise_variance_ = chosen.noise_variance
         self.penalty_ = chosen.penalty
         self.deviance_ = chosen.deviance
-        self.criterion_ = surface.table
-        self.best_ = surface.table[surface.best]
+        names = surface.table.dtype.names or ()
+        self.criterion_ = {name: surface.table[name].copy() for name in names}
+        self.best_ = {name: surface.table[name][surface.best].item() for name in names}
+        self.best_index_ = surface.best
         self.path_ = surface.models
 
     @property

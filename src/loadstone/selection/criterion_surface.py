@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import sparse
 
 from loadstone.covariance import Array
 from loadstone.loadings import Stop
@@ -156,8 +155,7 @@ class SurfaceSearch:
 
     def _row(self, moment: SecondMoment, model: NoiseModel, asked: int) -> tuple[float, ...]:
         n = moment.S.n_samples
-        nonzero = int(model.entries.nnz)
-        used = int(np.unique(model.entries.indices).size)
+        nonzero, used = model.n_nonzero, model.n_features_used
         by_entry = self.solver.penalize == "entries"
         plain = bic(model.deviance, model.n_parameters, n)
         extended = ebic(
@@ -184,7 +182,9 @@ def empty_model(moment: SecondMoment) -> NoiseModel:
     """Noise alone: no component, variance ``mean(Y^2)``."""
     deviance = moment.empty_deviance
     return NoiseModel(
-        entries=sparse.csc_array((moment.n_features, 0)),
+        shape=(moment.n_features, 0),
+        places=np.empty(0, dtype=np.intp),
+        values=np.empty(0),
         noise_variance=moment.mean_variance,
         penalty=0.0,
         deviance=deviance,

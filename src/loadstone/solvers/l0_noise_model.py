@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from loadstone.covariance import Array, Covariance, Support
 from loadstone.loadings import Stop
@@ -100,8 +99,10 @@ class NoiseModel:
 
     Attributes
     ----------
-    entries : csc_array of shape (n_features, n_components)
-        The non-zero entries of ``G``; a path of dense copies would fill the memory.
+    shape : tuple of (n_features, n_components)
+    places, values : ndarray of shape (n_nonzero,)
+        Non-zero entries of ``G``, row after row; dense copies of a whole path would fill
+        the memory.
     noise_variance : float
     penalty : float
         The ``h`` it was fitted with.
@@ -114,7 +115,9 @@ class NoiseModel:
     stop : Stop
     """
 
-    entries: sparse.csc_array
+    shape: tuple[int, int]
+    places: Array
+    values: Array
     noise_variance: float
     penalty: float
     deviance: float
@@ -125,12 +128,24 @@ class NoiseModel:
     @property
     def loadings(self) -> Array:
         """``G``: not unit norm, its scale is the standard deviation along a component."""
-        return self.entries.toarray()
+        G = np.zeros(self.shape)
+        G.ravel()[self.places] = self.values
+        return G
 
     @property
     def n_components(self) -> int:
         """Components that are alive; those that died are dropped."""
-        return self.entries.shape[1]
+        return self.shape[1]
+
+    @property
+    def n_nonzero(self) -> int:
+        """Non-zero entries of ``G``."""
+        return self.places.size
+
+    @property
+    def n_features_used(self) -> int:
+        """Features with a non-zero entry in some component."""
+        return np.unique(self.places // max(1, self.n_components)).size
 
     @property
     def n_iter(self) -> int:
@@ -245,8 +260,11 @@ class L0NoiseModel:
         if self.penalize == "features":
             G = _principal_axes(G)
         stop = Stop.CONVERGED if point.settled else Stop.MAX_ITER
+        places = np.flatnonzero(G)
         return NoiseModel(
-            entries=sparse.csc_array(G),
+            shape=(moment.n_features, G.shape[1]),
+            places=places,
+            values=G.ravel()[places],
             noise_variance=point.noise,
             penalty=penalty,
             deviance=point.deviance,
