@@ -237,7 +237,7 @@ def draw_variance(ours, points, model, figures):
     from matplotlib import pyplot as plt
 
     fig, ax = plt.subplots(layout="constrained")
-    ax.plot(*ours.T, label="sparse noisy PCA", color="tab:blue")
+    ax.plot(*ours.T, label="sparse noisy PCA", color="black")
     for (name, values), marker in zip(points.items(), "s^", strict=True):
         ax.plot(*np.transpose(values), marker=marker, markersize=4, linewidth=1, label=name)
     ax.plot(
