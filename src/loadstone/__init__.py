@@ -9,6 +9,14 @@ from loadstone._version import __version__
 
 #: Public names and where they live; nothing is imported before it is used.
 _HOMES = {
+    "CardinalityPath": "loadstone.selection.path",
+    "ElasticNetPCA": "loadstone.estimators.elastic_net_pca",
+    "FeatureSelector": "loadstone.estimators.feature_selector",
+    "GreedyPCA": "loadstone.estimators.greedy_pca",
+    "SparsePCACV": "loadstone.estimators.sparse_pca_cv",
+    "cardinality_path": "loadstone.estimators.cardinality_path",
+    "stability_selection": "loadstone.selection.stability",
+    "suggest_cardinality": "loadstone.selection.suggest",
     "Certificate": "loadstone.certificates.certificate",
     "EMPCA": "loadstone.estimators.em_pca",
     "ExactSparsePCA": "loadstone.estimators.exact_sparse_pca",
