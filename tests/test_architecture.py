@@ -12,6 +12,7 @@ FILES = sorted(SRC.rglob("*.py"))
 #: From the top down; a folder may import only what stands after it.
 LAYERS = [
     "cli",
+    "commands",
     "anndata",
     "report",
     "plotting",
@@ -24,6 +25,7 @@ LAYERS = [
     "constraints",
     "covariance",
     "datasets",
+    "files",
     "loadings",
     "_sklearn_compat",
     "_version",

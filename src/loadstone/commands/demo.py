@@ -29,7 +29,7 @@ def demo(terminal: Terminal, output: Path | None, *, force: bool) -> None:
     _draw(model, picture)
     _print(terminal, model, pca, X.shape)
     terminal.say(f"Picture: {picture}")
-    terminal.say("Your own data: loadstone fit FILE.csv --components 3 --nonzero 5 --report")
+    terminal.say("Your own data: loadstone fit FILE.csv --components 3 --nonzero 5")
     terminal.result(_summary(model, pca, picture))
 
 

@@ -88,7 +88,7 @@ def _plain_parts(parts: dict[str, Any], arrays: dict[str, Any], kind: str) -> di
         mark = len(arrays)
         try:
             encoded[name] = encode(value, arrays)
-        except NotPlainError as error:
+        except (NotPlainError, RecursionError) as error:
             for half in list(arrays)[mark:]:
                 del arrays[half]
             msg = f"the {kind} {name} is not saved: {error}"
