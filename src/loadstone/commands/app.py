@@ -49,9 +49,9 @@ Labels = Annotated[
 Missing = Annotated[
     str,
     typer.Option(
-        metavar="|".join(MISSING),
-        help="Missing values: fill with the mean, leave out rows or columns, keep them for a "
-        "method that can, or refuse.",
+        metavar="RULE",
+        help="What to do about missing values: fill with the 'mean' of the column, leave out "
+        "'rows' or 'columns', 'keep' them for a method that can, or 'refuse'.",
         rich_help_panel=_FILES,
     ),
 ]
@@ -69,7 +69,7 @@ Standardize = Annotated[
     bool, typer.Option("--standardize", help="Scale every feature to unit variance.")
 ]
 Effort = Annotated[
-    str, typer.Option(metavar="instant|standard|full", help="How hard to look for a proof.")
+    str, typer.Option(metavar="EFFORT", help="How hard to look: instant, standard or full.")
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel=_OUTPUT)
@@ -141,7 +141,9 @@ def fit(
     standardize: Standardize = False,
     certify: Annotated[
         str | None,
-        typer.Option(metavar="instant|standard|full", help="Prove how good each component is."),
+        typer.Option(
+            metavar="EFFORT", help="Prove how good each component is: instant, standard or full."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of random starts.")] = 0,
     labels: Labels = None,

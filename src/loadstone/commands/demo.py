@@ -7,9 +7,10 @@ from typing import Any
 
 from rich.table import Table
 
-from loadstone.commands.terminal import Terminal, loadings_table, percent
+from loadstone.commands.terminal import Terminal, loadings_table
 from loadstone.files.atomic import refuse_existing, writing
 from loadstone.plotting.fitted import names_of, ranked_features
+from loadstone.report.headline import percent
 
 PICTURE = "loadstone-demo.png"
 

@@ -11,10 +11,11 @@ import numpy as np
 from loadstone.commands.methods import OptionError, build_estimator, parse_size
 from loadstone.commands.outputs import write_scores, write_together
 from loadstone.commands.progress import ComponentProgress, Stages, stages
-from loadstone.commands.terminal import Terminal, loadings_table, percent
+from loadstone.commands.terminal import Terminal, loadings_table
 from loadstone.files.atomic import refuse_existing
 from loadstone.files.table import Table
 from loadstone.files.tables import read_table
+from loadstone.report.headline import percent
 
 #: Loadings per component that the terminal shows.
 SHOWN = 10

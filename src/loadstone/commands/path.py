@@ -10,8 +10,9 @@ from rich.table import Table as RichTable
 from loadstone.commands.fit import Reading, named
 from loadstone.commands.methods import OptionError
 from loadstone.commands.progress import stages
-from loadstone.commands.terminal import Terminal, bar, percent
+from loadstone.commands.terminal import Terminal, bar
 from loadstone.files.atomic import refuse_existing, writing
+from loadstone.report.headline import percent
 
 #: Rows the terminal shows; the file has all.
 SHOWN = 15

@@ -60,7 +60,7 @@ def read_npz(path: Path) -> Table:
 
 def _only_matrix(arrays: dict[str, Any], path: Path) -> tuple[Any, str]:
     if {"data", "indices", "indptr", "shape"} <= set(arrays):
-        kind = str(arrays.get("format", np.array(b"csr"))).strip("b'")
+        kind = str(arrays.get("format", np.array("csr")).astype(str))
         build = sparse.csc_array if kind == "csc" else sparse.csr_array
         parts = (
             arrays["data"],
