@@ -9,9 +9,16 @@ from loadstone._version import __version__
 
 #: Public names and where they live; nothing is imported before it is used.
 _HOMES = {
+    "Certificate": "loadstone.certificates.certificate",
     "EMPCA": "loadstone.estimators.em_pca",
+    "ExactSparsePCA": "loadstone.estimators.exact_sparse_pca",
+    "SpannogramPCA": "loadstone.estimators.spannogram_pca",
+    "NSPCA": "loadstone.estimators.ns_pca",
+    "ProbabilisticPCA": "loadstone.estimators.probabilistic_pca",
     "SparsePCA": "loadstone.estimators.sparse_pca",
+    "SparseProbabilisticPCA": "loadstone.estimators.sparse_probabilistic_pca",
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
+    "certify": "loadstone.estimators.certify",
     "load_model": "loadstone.estimators.model_file",
     "save_model": "loadstone.estimators.model_file",
     "summarise": "loadstone.report.summarise",

@@ -22,6 +22,12 @@ class Stop(Enum):
         "raise max_iter, or raise tol if fewer digits will do"
     )
     TIME_LIMIT = "the time limit was reached; the best result so far is returned"
+    ACCURATE = "the asked accuracy was reached"
+    WORK_LIMIT = (
+        "the limit of work was reached; the result and its bound are the best so far, "
+        "and a coarser accuracy or a smaller problem would finish"
+    )
+    CALLBACK = "a callback asked to stop; the result so far is returned"
     EMPTY = "nothing is left: no remaining direction has any variance"
 
 

@@ -232,18 +232,7 @@ class BaseComponents(
             columns = getattr(S, "columns", None)
             if columns is not None and all(isinstance(c, str) for c in columns):
                 self.feature_names_in_ = np.asarray(columns, dtype=object)
-            if getattr(self, "standardize", False):
-                covariance, scale = _correlation(covariance)
-            else:
-                scale = None
-            variance = covariance.diagonal().astype(np.float64)
-            moments = Moments(
-                covariance.n_samples,
-                np.zeros(covariance.n_features),
-                variance,
-                variance <= 0,
-                scale,
-            )
+            covariance, moments = standardized(covariance, getattr(self, "standardize", False))
             check_moments(moments, getattr(self, "feature_names_in_", None))
             self._fit_from(covariance, moments)
         return self
@@ -363,10 +352,16 @@ def _centred_squares(block: Any, rows: slice, mean: Any) -> tuple[Any]:
     return (total,)
 
 
-def _correlation(S: Any) -> Any:
+def standardized(S: Any, standardize: bool) -> tuple[Any, Moments]:  # noqa: FBT001
+    """A given covariance, scaled to correlations where asked, with the moments it stands for."""
     from loadstone.covariance import ExplicitCovariance
 
-    std = np.sqrt(np.maximum(S.diagonal().astype(np.float64), 0))
-    scale = np.where(std > 0, std, 1.0)
-    matrix = (S.matrix / np.multiply.outer(scale, scale)).astype(S.dtype)
-    return ExplicitCovariance(matrix, S.n_samples), scale
+    scale = None
+    if standardize:
+        std = np.sqrt(np.maximum(S.diagonal().astype(np.float64), 0))
+        scale = np.where(std > 0, std, 1.0)
+        matrix = (S.matrix / np.multiply.outer(scale, scale)).astype(S.dtype)
+        S = ExplicitCovariance(matrix, S.n_samples)
+    variance = S.diagonal().astype(np.float64)
+    moments = Moments(S.n_samples, np.zeros(S.n_features), variance, variance <= 0, scale)
+    return S, moments

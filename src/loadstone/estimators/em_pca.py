@@ -9,7 +9,7 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import Array, Covariance
-from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS, SequentialComponents
+from loadstone.estimators.sequential import RELATED_CONSTRAINTS, SequentialComponents
 from loadstone.solvers.em import EM
 
 
@@ -40,8 +40,18 @@ class EMPCA(SequentialComponents):
     warm_start : bool, default=False
         Keep the first principal component for the next fit, so that a sequence of fits
         over ``n_nonzero`` on the same data computes it once.
-    orthogonality : {"none", "disjoint"}, default="none"
-        ``"disjoint"``: no feature serves two components.
+    orthogonality : {"none", "disjoint", "quasi", "strict", "uncorrelated"}, default="none"
+        How components relate. ``"none"``: by deflation alone. ``"disjoint"``: no feature
+        serves two of them. ``"quasi"``: any two are at least ``min_angle`` degrees apart.
+        ``"strict"``: loadings are orthogonal, which for non-negative ones means disjoint.
+        ``"uncorrelated"``: scores are uncorrelated; component j then needs ``n_nonzero``
+        of at least j. Where no further component can keep this, fewer are returned,
+        with a warning.
+    min_angle : float, default=85.0
+        Smallest angle between two components in degrees, for ``"quasi"``.
+    refine : bool, default=False
+        Improve the components together once all are found: every constraint is kept and
+        the adjusted variance is never lower.
     deflation : str, default="projection"
         How a component is removed before the next one is sought.
     standardize : bool, default=False
@@ -69,6 +79,10 @@ class EMPCA(SequentialComponents):
         The same as a share of the total variance.
     marginal_variance_ : ndarray of shape (n_components_,)
         Variance of the scores of each component alone.
+    orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
+        ``|w_i'w_j|`` for every pair of components, zero on the diagonal.
+    score_correlation_ : ndarray of shape (n_components_, n_components_)
+        Correlation of the scores.
     total_variance_ : float
         Trace of the covariance.
     mean_ : ndarray of shape (n_features,)
@@ -121,7 +135,7 @@ class EMPCA(SequentialComponents):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SEQUENTIAL_CONSTRAINTS,
+        **RELATED_CONSTRAINTS,
         "init": [StrOptions({"pca", "random"}), None],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "renormalize": ["boolean"],
@@ -139,6 +153,8 @@ class EMPCA(SequentialComponents):
         renormalize: bool = True,
         warm_start: bool = False,
         orthogonality: str = "none",
+        min_angle: float = 85.0,
+        refine: bool = False,
         deflation: str = "projection",
         standardize: bool = False,
         route: str = "auto",
@@ -156,6 +172,8 @@ class EMPCA(SequentialComponents):
         self.renormalize = renormalize
         self.warm_start = warm_start
         self.orthogonality = orthogonality
+        self.min_angle = min_angle
+        self.refine = refine
         self.deflation = deflation
         self.standardize = standardize
         self.route = route

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from loadstone._sklearn_compat import StrOptions
-from loadstone.covariance import Covariance
-from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS, SequentialComponents
+import numpy as np
+
+from loadstone._sklearn_compat import Options, StrOptions
+from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
+from loadstone.covariance import Covariance, Moments
+from loadstone.estimators.certified import (
+    certify_components,
+    forget_certificates,
+    store_certificates,
+)
+from loadstone.estimators.sequential import RELATED_CONSTRAINTS, SequentialComponents
+from loadstone.extraction import Extraction
 from loadstone.solvers.portfolio import Portfolio
 
 #: What each effort means; every number is a trade of time for the last per mille.
@@ -54,8 +63,18 @@ class SparsePCA(SequentialComponents):
         Allow only loadings >= 0: a component then adds features up.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are searched and how long they are polished.
-    orthogonality : {"none", "disjoint"}, default="none"
-        ``"disjoint"``: no feature serves two components.
+    orthogonality : {"none", "disjoint", "quasi", "strict", "uncorrelated"}, default="none"
+        How components relate. ``"none"``: by deflation alone. ``"disjoint"``: no feature
+        serves two of them. ``"quasi"``: any two are at least ``min_angle`` degrees apart.
+        ``"strict"``: loadings are orthogonal, which for non-negative ones means disjoint.
+        ``"uncorrelated"``: scores are uncorrelated; component j then needs ``n_nonzero``
+        of at least j. Where no further component can keep this, fewer are returned,
+        with a warning.
+    min_angle : float, default=85.0
+        Smallest angle between two components in degrees, for ``"quasi"``.
+    refine : bool, default=False
+        Improve the components together once all are found: every constraint is kept and
+        the adjusted variance is never lower.
     deflation : str, default="projection"
         How a component is removed before the next one is sought: ``"projection"``,
         ``"hotelling"``, ``"schur"``, ``"orthogonalized_projection"`` or
@@ -72,6 +91,10 @@ class SparsePCA(SequentialComponents):
         Largest number of power steps after the starts have been sifted.
     tol : float, default=1e-6
         Change of direction at which a search has settled.
+    certify : {False, "instant", "standard", "full"}, default=False
+        Prove how close each component is to the best possible one: by bounds read off
+        the matrix, by the dual bound (seconds for hundreds of features), or by branch
+        and bound as well (up to a proven optimum, without a time limit).
     random_state : int, RandomState instance or None, default=0
         Seed of the random starts.
 
@@ -86,6 +109,10 @@ class SparsePCA(SequentialComponents):
         The same as a share of the total variance.
     marginal_variance_ : ndarray of shape (n_components_,)
         Variance of the scores of each component alone.
+    orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
+        ``|w_i'w_j|`` for every pair of components, zero on the diagonal.
+    score_correlation_ : ndarray of shape (n_components_, n_components_)
+        Correlation of the scores.
     total_variance_ : float
         Trace of the covariance.
     mean_ : ndarray of shape (n_features,)
@@ -106,6 +133,13 @@ class SparsePCA(SequentialComponents):
         Why each search ended.
     objective_ : list of ndarray
         Variance along the search of each component.
+    certificates_ : list of Certificate
+        One per component, with ``certify`` only. Each says what it is relative to: the
+        data, what earlier components left, or the features they did not use.
+    upper_bound_ : ndarray of shape (n_components_,)
+        Proven limits of the variance of each component, with ``certify`` only.
+    gap_ : ndarray of shape (n_components_,)
+        Variance each component might still be missing, with ``certify`` only.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -113,6 +147,7 @@ class SparsePCA(SequentialComponents):
 
     See Also
     --------
+    ExactSparsePCA : Searches until the optimum is proven.
     EMPCA : The algorithm of Sigg and Buhmann alone.
     ThresholdedPCA : The classic baseline.
 
@@ -143,8 +178,9 @@ class SparsePCA(SequentialComponents):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SEQUENTIAL_CONSTRAINTS,
+        **RELATED_CONSTRAINTS,
         "effort": [StrOptions(set(EFFORTS))],
+        "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
     }
 
     def __init__(
@@ -155,6 +191,8 @@ class SparsePCA(SequentialComponents):
         nonnegative: bool = False,
         effort: str = "balanced",
         orthogonality: str = "none",
+        min_angle: float = 85.0,
+        refine: bool = False,
         deflation: str = "projection",
         standardize: bool = False,
         route: str = "auto",
@@ -162,6 +200,7 @@ class SparsePCA(SequentialComponents):
         forbidden: Any = None,
         max_iter: int = 100,
         tol: float = 1e-6,
+        certify: Any = False,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
@@ -169,6 +208,8 @@ class SparsePCA(SequentialComponents):
         self.nonnegative = nonnegative
         self.effort = effort
         self.orthogonality = orthogonality
+        self.min_angle = min_angle
+        self.refine = refine
         self.deflation = deflation
         self.standardize = standardize
         self.route = route
@@ -176,9 +217,29 @@ class SparsePCA(SequentialComponents):
         self.forbidden = forbidden
         self.max_iter = max_iter
         self.tol = tol
+        self.certify = certify
         self.random_state = random_state
 
     def _solver(self, S: Covariance) -> Portfolio:
         from dataclasses import replace
 
         return replace(EFFORTS[self.effort], max_iter=self.max_iter, tol=self.tol)
+
+    def _extract(
+        self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
+    ) -> Extraction:
+        extraction = super()._extract(S, moments, rng, report)
+        if self.certify:
+            store_certificates(
+                self,
+                certify_components(
+                    S,
+                    extraction,
+                    self._constraints(S, moments),
+                    self._plan(S),
+                    effort=self.certify,
+                ),
+            )
+        else:
+            forget_certificates(self)
+        return extraction

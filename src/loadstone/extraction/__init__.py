@@ -1,5 +1,17 @@
 """How many components, and how they are related."""
 
 from loadstone.extraction.one_by_one import Extraction, Plan, one_by_one
+from loadstone.extraction.orthogonality import (
+    ORTHOGONALITIES,
+    Orthogonality,
+    orthogonality_violation,
+)
 
-__all__ = ["Extraction", "Plan", "one_by_one"]
+__all__ = [
+    "ORTHOGONALITIES",
+    "Extraction",
+    "Orthogonality",
+    "Plan",
+    "one_by_one",
+    "orthogonality_violation",
+]

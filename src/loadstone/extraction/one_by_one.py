@@ -7,12 +7,15 @@ and the data below it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
+from loadstone.extraction.linear_constraints import Candidate
+from loadstone.extraction.orthogonality import Orthogonality, Search
+from loadstone.extraction.refine import refine
 from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.metrics import total_variance
 from loadstone.solvers.protocol import Solver
@@ -51,15 +54,18 @@ class Plan:
         What searches a component.
     deflation : str
         How a component is removed before the next is sought.
-    disjoint : bool
-        Whether no feature may serve two components.
+    orthogonality : Orthogonality
+        How components relate to one another.
+    refine : bool
+        Whether components are improved together once all are found.
     renormalize : bool
         Whether loadings are re-optimised on their support.
     """
 
     solver: Solver
     deflation: str = "projection"
-    disjoint: bool = False
+    orthogonality: Orthogonality = field(default_factory=Orthogonality)
+    refine: bool = False
     renormalize: bool = True
 
 
@@ -70,6 +76,7 @@ def one_by_one(
     rng: np.random.Generator,
     starts: Array | None = None,
     report: Callable[[int, Loadings], bool] | None = None,
+    earlier: Array | None = None,
 ) -> Extraction:
     """One component for each constraint.
 
@@ -78,7 +85,7 @@ def one_by_one(
     S : Covariance
         Of the data.
     constraints : sequence of LoadingConstraint
-        One per component.
+        One per component, those of ``earlier`` included.
     plan : Plan
         Solver, deflation and orthogonality.
     rng : numpy.random.Generator
@@ -87,36 +94,59 @@ def one_by_one(
         Where the search for the first component begins.
     report : callable, optional
         Told of each component when it is found; returns whether to stop there.
+    earlier : ndarray of shape (n_features, m), optional
+        Components that are there already and stay as they are.
 
     Returns
     -------
     Extraction
     """
-    if all(constraint.is_free for constraint in constraints) and not plan.disjoint:
+    free = all(constraint.is_free for constraint in constraints)
+    if free and earlier is None and plan.orthogonality.kind != "disjoint":
         return _principal_components(S, len(constraints), report)
     negligible = NEGLIGIBLE * total_variance(S)
-    found: list[Array] = []
-    searches: list[Loadings] = []
+    # Each component has its own stream, so that one more does not change those before it.
+    seed = int(rng.integers(2**63))
+    W = np.empty((S.n_features, 0), dtype=S.dtype)
     remaining = S
-    for index, constraint in enumerate(constraints):
-        if plan.disjoint and found:
-            used = np.flatnonzero(np.column_stack(found).any(axis=1))
-            if used.size + constraint.forbidden.size >= S.n_features:
-                return _finished(S, found, searches, "every feature is used by a component already")
-            constraint = constraint.without(used)
-        search = _search(remaining, constraint, plan, rng, starts if index == 0 else None)
-        w, value = _best_of(remaining, search.matrix, constraint, plan)
-        if not value > negligible:
-            return _finished(S, found, searches, "no direction with any variance is left")
-        found.append(w)
-        searches.append(search)
-        if report is not None and report(index, search):
+    for w in () if earlier is None else earlier.T:
+        remaining, W = deflate(remaining, w, plan.deflation, W), np.column_stack([W, w])
+    searches: list[Loadings] = []
+    for index in range(W.shape[1], len(constraints)):
+        said: list[Loadings] = []
+        stream = np.random.default_rng((seed, index))
+        search = _searching(plan, stream, starts if index == 0 else None, said)
+        best = plan.orthogonality.find(S, remaining, W, constraints[index], search)
+        if best is None or not best.value > negligible:
+            return Extraction(W, tuple(searches), plan.orthogonality.exhausted(W))
+        searches.append(said[0] if said else _enumerated(best))
+        if index + 1 < len(constraints):
+            remaining = deflate(remaining, best.w, plan.deflation, W)
+        W = np.column_stack([W, best.w])
+        if report is not None and report(index, searches[-1]):
             break
-        if index + 1 < len(constraints) and not plan.disjoint:
-            remaining = deflate(
-                remaining, w, plan.deflation, np.column_stack(found[:-1] or [w * 0])
-            )
-    return _finished(S, found, searches, None)
+    if plan.refine and earlier is None:
+        stream = np.random.default_rng((seed, len(constraints)))
+        search = _searching(plan, stream, None, [])
+        W = refine(S, W, constraints[: W.shape[1]], plan.orthogonality, search, stream)
+    return Extraction(W, tuple(searches))
+
+
+def _searching(
+    plan: Plan, rng: np.random.Generator, starts: Array | None, said: list[Loadings]
+) -> Search:
+    """The search of a component left to itself; what the solver says is kept in ``said``."""
+
+    def search(S: Covariance, constraint: LoadingConstraint) -> Candidate:
+        found = _search(S, constraint, plan, rng, starts)
+        said.append(found)
+        return Candidate(*_best_of(S, found.matrix, constraint, plan))
+
+    return search
+
+
+def _enumerated(best: Candidate) -> Loadings:
+    return Loadings(best.w[:, None], np.array([best.value]), 1, Stop.EXACT)
 
 
 def _search(
@@ -159,10 +189,3 @@ def _principal_components(
             break
     exhausted = None if solid.size == n else "no direction with any variance is left"
     return Extraction(vectors[:, solid], tuple(searches), exhausted)
-
-
-def _finished(
-    S: Covariance, found: list[Array], searches: list[Loadings], exhausted: str | None
-) -> Extraction:
-    matrix = np.column_stack(found) if found else np.empty((S.n_features, 0), dtype=S.dtype)
-    return Extraction(matrix, tuple(searches), exhausted)

@@ -1,0 +1,118 @@
+"""Instant bounds: limits read off the matrix in milliseconds, each with a name.
+
+Notation: A_TT is the covariance on an admissible support T; every bound below
+limits lambda_max(A_TT), or the same over non-negative vectors, for all T at once.
+None of them assumes that A is positive semi-definite.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from loadstone.certificates.evaluator import ROW_BLOCK, best_squares, rows_of_covariance
+from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
+
+if TYPE_CHECKING:
+    from loadstone.covariance.protocol import Covariance
+
+#: From this many features on, only bounds that need one pass over the rows are tried.
+SPECTRAL_LIMIT = 1500
+
+
+class NamedBound(NamedTuple):
+    """A proven upper bound and the argument behind it."""
+
+    value: float
+    name: str
+
+
+def instant_bound(S: Covariance, problem: SupportProblem) -> NamedBound:
+    """The smallest of the instant bounds; it names itself."""
+    if problem.features.size <= SPECTRAL_LIMIT:
+        block = np.asarray(S.block(problem.features, problem.features), dtype=np.float64)
+        return min(instant_bounds((block + block.T) / 2.0, problem))
+    return min(row_bounds(S, problem))
+
+
+def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
+    """All instant bounds for the covariance ``matrix`` on ``problem.features``."""
+    size = matrix.shape[0]
+    margin = 8.0 * size * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))
+    values, vectors = scipy.linalg.eigh(matrix)
+    found = [NamedBound(float(values[-1]), "largest eigenvalue")]
+    if problem.nonnegative:
+        clipped = np.maximum(matrix, 0.0)
+        largest = scipy.linalg.eigvalsh(clipped, subset_by_index=[size - 1, size - 1])[0]
+        found.append(NamedBound(float(largest), "largest eigenvalue of the positive part"))
+    found.append(NamedBound(_trace(matrix.diagonal(), values[0], problem), "trace"))
+    found.append(NamedBound(_row_sum(matrix, problem), "largest row sum"))
+    found.append(NamedBound(_frobenius(matrix, problem), "Frobenius norm"))
+    for count in _spectrum_cuts(values):
+        cut = max(values[-count - 1], 0.0)
+        excess = values[-count:] - cut
+        part = (vectors[:, -count:] * excess) @ vectors[:, -count:].T
+        limit = cut + sum_of_best(np.maximum(part.diagonal(), 0.0), problem)
+        found.append(NamedBound(float(limit), "trace above an eigenvalue"))
+        limit = cut + _frobenius(part, problem)
+        found.append(NamedBound(float(limit), "Frobenius norm above an eigenvalue"))
+    return [NamedBound(bound.value + margin, bound.name) for bound in found]
+
+
+def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:
+    """Bounds that need single rows of the covariance only; n x n is never stored."""
+    size = problem.features.size
+    sums, squares = np.empty(size), np.empty(size)
+    for start in range(0, size, ROW_BLOCK):
+        at = np.arange(start, min(start + ROW_BLOCK, size))
+        part = rows_of_covariance(S, problem.features, at)
+        sums[at] = _reach(part, at, problem, power=1)
+        squares[at] = _reach(part, at, problem, power=2)
+    frobenius = float(np.sqrt(sum_of_best(squares, problem)))
+    inflated = 1.0 + 8.0 * size * np.finfo(np.float64).eps
+    return [
+        NamedBound(frobenius * inflated, "Frobenius norm"),
+        NamedBound(_largest(sums, problem) * inflated, "largest row sum"),
+    ]
+
+
+def _spectrum_cuts(values: Array) -> list[int]:
+    """How many leading eigenvalues to treat separately: 1, 2, 3, 5, 8, ... of those above zero."""
+    positive = int((values > 0).sum())
+    counts = [count for count in (1, 2, 3, 5, 8, 13, 21, 34, 55, 89) if count <= positive]
+    return [count for count in counts if count < values.size]
+
+
+def _trace(variances: Array, smallest: float, problem: SupportProblem) -> float:
+    """Sum of the variances, less what the other eigenvalues of A_TT must add up to."""
+    below = max(0.0, -float(smallest)) * (problem.n_nonzero - 1)
+    return sum_of_best(np.maximum(variances, 0.0), problem) + below
+
+
+def _reach(part: Array, at: Array, problem: SupportProblem, *, power: int) -> Array:
+    """Largest sum of |A_ij|^power over supports containing i; signs as the loadings allow."""
+    counted = np.maximum(part, 0.0) if problem.nonnegative else np.abs(part)
+    if power == 2:
+        counted *= counted
+    index = np.arange(at.size)
+    own = counted[index, at].copy()
+    # The own entry of a feature always counts, and must not use up one of the free places.
+    counted[index, at] = 0.0
+    reach, _ = best_squares(counted, problem.forced, problem.free_room()[at])
+    return np.asarray(reach + own)
+
+
+def _frobenius(matrix: Array, problem: SupportProblem) -> float:
+    reach = _reach(matrix, np.arange(matrix.shape[0]), problem, power=2)
+    return float(np.sqrt(sum_of_best(reach, problem)))
+
+
+def _row_sum(matrix: Array, problem: SupportProblem) -> float:
+    return _largest(_reach(matrix, np.arange(matrix.shape[0]), problem, power=1), problem)
+
+
+def _largest(sums: Array, problem: SupportProblem) -> float:
+    """Largest row sum over the rows a support can have."""
+    return float(sums[problem.forced].max() if problem.n_free == 0 else sums.max())

@@ -1,0 +1,197 @@
+"""The friendly face of paths: data in, checked, and a fitted estimator out for any size."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from loadstone._sklearn_compat import Options, StrOptions
+from loadstone.covariance import ROUTES, Array, Covariance, Moments
+from loadstone.estimators.base import BaseComponents
+from loadstone.estimators.sparse_pca import SparsePCA
+from loadstone.extraction import Extraction
+from loadstone.loadings import Loadings, Stop
+from loadstone.selection.path import (
+    PATH_EFFORTS,
+    CardinalityPath,
+    automatic_sizes,
+    search_path,
+)
+
+
+def cardinality_path(
+    X: Any = None,
+    n_nonzeros: Any = "auto",
+    *,
+    covariance: Any = None,
+    n_samples: float | None = None,
+    nonnegative: bool = False,
+    effort: str = "balanced",
+    certify: Any = False,
+    standardize: bool = False,
+    route: str = "auto",
+    sample_weight: Any = None,
+) -> CardinalityPath:
+    """The best first component of every size: variance against cardinality.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, memmap, Dask array} of shape (n_samples, n_features)
+        Data. Give either this or ``covariance``.
+    n_nonzeros : "auto" or array-like of int, default="auto"
+        Sizes. ``"auto"`` takes every size up to 150 features, and 150 logarithmically
+        spaced ones beyond.
+    covariance : array-like of shape (n_features, n_features), optional
+        A covariance or correlation matrix in place of data.
+    n_samples : float, optional
+        Number of samples behind ``covariance``, where it is known.
+    nonnegative : bool, default=False
+        Allow only loadings >= 0.
+    effort : {"fast", "balanced", "thorough"}, default="balanced"
+        How many starts are tried, and at how many sizes.
+    certify : {False, "instant", "standard"}, default=False
+        Prove an upper bound for each size: in milliseconds, or with more effort.
+    standardize : bool, default=False
+        Scale each feature to unit variance.
+    route : {"auto", "gram", "data"}, default="auto"
+        Form the covariance matrix, or work on the data.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many samples each row stands for.
+
+    Returns
+    -------
+    CardinalityPath
+        Sizes, variances, supports; ``estimator(k)`` gives a fitted SparsePCA.
+
+    See Also
+    --------
+    suggest_cardinality : Choose a size from a path.
+    SparsePCACV : Choose a size by held-out reconstruction.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from loadstone import cardinality_path
+    >>> path = cardinality_path(load_wine().data, standardize=True)
+    >>> path.n_nonzeros[:5]
+    array([1, 2, 3, 4, 5])
+    >>> path.estimator(4).cardinality_
+    array([4])
+    """
+    if (X is None) == (covariance is None):
+        msg = "give either X or covariance=..., and not both"
+        raise ValueError(msg)
+    searcher = PathSearch(n_nonzeros, nonnegative, effort, certify, standardize, route)
+    if covariance is not None:
+        searcher.fit_covariance(covariance, n_samples)
+    else:
+        searcher.fit(X, sample_weight=sample_weight)
+    names = getattr(searcher, "feature_names_in_", None)
+    build = partial(
+        _fitted,
+        covariance=searcher.path_.covariance,
+        moments=searcher.moments_,
+        names=names,
+        params={
+            "nonnegative": nonnegative,
+            "effort": effort,
+            "standardize": standardize,
+            "route": route,
+        },
+    )
+    return replace(searcher.path_, feature_names=names, build=build)
+
+
+class PathSearch(BaseComponents):
+    """Runs the checks and the route of the estimators, and searches a path in their place."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_nonzeros": [StrOptions({"auto"}), Integral, "array-like"],
+        "nonnegative": ["boolean"],
+        "effort": [StrOptions(set(PATH_EFFORTS))],
+        "certify": [Options(bool, {False}), StrOptions({"instant", "standard"})],
+        "standardize": ["boolean"],
+        "route": [StrOptions(set(ROUTES))],
+    }
+
+    def __init__(
+        self,
+        n_nonzeros: Any,
+        nonnegative: bool,  # noqa: FBT001
+        effort: str,
+        certify: Any,
+        standardize: bool,  # noqa: FBT001
+        route: str,
+    ) -> None:
+        self.n_nonzeros = n_nonzeros
+        self.nonnegative = nonnegative
+        self.effort = effort
+        self.certify = certify
+        self.standardize = standardize
+        self.route = route
+
+    def _fit_from(self, S: Covariance, moments: Moments) -> None:
+        forbidden = np.flatnonzero(moments.constant)
+        self.moments_ = moments
+        self.path_ = search_path(
+            S,
+            check_n_nonzeros(self.n_nonzeros, S.n_features, forbidden.size),
+            nonnegative=self.nonnegative,
+            effort=self.effort,
+            forbidden=forbidden,
+            certify=self.certify,
+        )
+
+
+def check_n_nonzeros(n_nonzeros: Any, n_features: int, n_constant: int = 0) -> Array:
+    """Sizes ascending and distinct; what had to be changed is told."""
+    if isinstance(n_nonzeros, str):
+        sizes = automatic_sizes(n_features - n_constant)
+        return sizes if n_constant == 0 else np.append(sizes[:-1], n_features)
+    asked = [n_nonzeros] if isinstance(n_nonzeros, Integral) else list(n_nonzeros)
+    if not asked:
+        msg = "n_nonzeros is empty; give at least one size, or 'auto'"
+        raise ValueError(msg)
+    bad = [k for k in asked if not _is_size(k, n_features)]
+    if bad:
+        msg = (
+            f"n_nonzeros has {bad[:5]}; each size must be a whole number between 1 and "
+            f"n_features={n_features}"
+        )
+        raise ValueError(msg)
+    sizes = np.unique(np.asarray(asked, dtype=np.intp))
+    if sizes.size != len(asked) or not np.array_equal(sizes, asked):
+        msg = "n_nonzeros was unsorted or had repeated sizes; it is used sorted and without repeats"
+        warnings.warn(msg, UserWarning, stacklevel=3)
+    return sizes
+
+
+def _is_size(k: Any, n_features: int) -> bool:
+    whole = isinstance(k, Integral) and not isinstance(k, bool | np.bool_)
+    return whole and 1 <= k <= n_features
+
+
+def _fitted(
+    n_nonzero: int,
+    loadings: Array,
+    *,
+    covariance: Covariance,
+    moments: Moments,
+    names: Sequence[str] | None,
+    params: dict[str, Any],
+) -> SparsePCA:
+    """A SparsePCA that holds the component of a path, as its own fit would store it."""
+    model = SparsePCA(n_components=1, n_nonzero=n_nonzero, **params)
+    model.n_features_in_ = covariance.n_features
+    if names is not None:
+        model.feature_names_in_ = names
+    value = np.atleast_1d(loadings @ (covariance @ loadings))
+    search = Loadings(loadings[:, None], value, 1, Stop.CONVERGED)
+    model._store(covariance, moments, Extraction(loadings[:, None], (search,)))
+    return model

@@ -1,0 +1,179 @@
+"""ProbabilisticPCA: principal components with a likelihood, and with missing values."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from loadstone._sklearn_compat import Interval, StrOptions
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.estimators.probabilistic import FittedModel, ProbabilisticComponents
+from loadstone.loadings import Loadings
+from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.probabilistic_em import ProbabilisticEM, principal_axes
+from loadstone.solvers.variational_bayes.missing import IncompleteObservations
+from loadstone.solvers.variational_bayes.start import probabilistic_start
+
+
+class ProbabilisticPCA(ProbabilisticComponents):
+    """Probabilistic PCA by expectation maximisation.
+
+    Principal components with isotropic noise: a likelihood for new data, and missing values
+    (NaN) integrated out. On complete data the model is the one scikit-learn's ``PCA`` scores
+    with.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of components; fewer than the rank of the data, so that noise is left.
+        ``None`` is one less than the rank.
+    init : {"pca", "random"}, default="pca"
+        Start from principal components (of mean-imputed data), which leaves nothing to do
+        on complete data, or from random directions.
+    standardize : bool, default=False
+        Scale each feature to unit variance.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=1e-10
+        Stop when the log-likelihood rises by less than this share of its size.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the random start.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Unit-norm loadings on the principal axes of the model, by decreasing strength.
+    component_strength_ : ndarray of shape (n_components_,)
+        Lengths of the columns of ``W``.
+    noise_variance_ : float
+        Variance of the noise, in (scaled) units of the data.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the model.
+    log_likelihoods_ : ndarray of shape (n_iter_,)
+        Log-likelihood of the training data before every iteration; it never falls.
+    n_components_ : int
+        Number of components.
+    n_iter_ : int
+        Iterations.
+    stop_reason_ : list of str
+        Why the search ended.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Adjusted variance of the components; of the imputed data where values are missing.
+    explained_variance_ratio_ : ndarray of shape (n_components_,)
+        The same as a share of the total variance.
+    marginal_variance_ : ndarray of shape (n_components_,)
+        Variance of the projections on each component alone.
+    total_variance_ : float
+        Trace of the covariance.
+    scale_ : ndarray of shape (n_features,) or None
+        Standard deviations the data is divided by.
+    support_ : ndarray of bool of shape (n_components_, n_features)
+        Which features each component uses.
+    cardinality_ : ndarray of int of shape (n_components_,)
+        How many features each component uses.
+    n_samples_ : float
+        Sum of the sample weights.
+    objective_ : list of ndarray
+        Log-likelihoods of the search.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` has them.
+
+    See Also
+    --------
+    SparseProbabilisticPCA : The same model with sparse loadings.
+
+    References
+    ----------
+    Tipping, M. E., & Bishop, C. M. (1999). Probabilistic principal component analysis.
+    Journal of the Royal Statistical Society B, 61(3), 611-622.
+    https://doi.org/10.1111/1467-9868.00196
+
+    Sigg, C. D., & Buhmann, J. M. (2008). Expectation-maximization for sparse and
+    non-negative PCA. Proceedings of the 25th International Conference on Machine
+    Learning, 960-967. https://doi.org/10.1145/1390156.1390277
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from loadstone import ProbabilisticPCA
+    >>> X = load_iris().data.copy()
+    >>> X[::7, 2] = np.nan
+    >>> ProbabilisticPCA(n_components=2).fit(X).transform(X).shape
+    (150, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "init": [StrOptions({"pca", "random"})],
+        "standardize": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: str = "pca",
+        standardize: bool = False,
+        max_iter: int = 1000,
+        tol: float = 1e-10,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _fit_model(
+        self,
+        S: Covariance,
+        rows: IncompleteObservations | None,
+        rng: np.random.Generator,
+        report: Any,
+    ) -> FittedModel:
+        values, vectors, total = self._eigenpairs(S)
+        W, noise = probabilistic_start(values, vectors, total, S.n_features)
+        if self.init == "random":
+            W = rng.normal(size=W.shape) * np.sqrt(total / S.n_features)
+        solver = ProbabilisticEM(self.max_iter, self.tol)
+        unit = 1.0 if rows is None else rows.unit
+        start = FactorModel(W / unit, noise / unit**2)
+        fit = (
+            solver(S, start, report) if rows is None else solver.fit_incomplete(rows, start, report)
+        )
+        axes = principal_axes(fit.model.loadings) * unit
+        # A direction without variance beyond the noise has no loadings to show.
+        axes = axes[:, np.linalg.norm(axes, axis=0) > 0]
+        return FittedModel(
+            FactorModel(axes, fit.model.noise_variance * unit**2),
+            fit.location * unit,
+            (Loadings(axes, fit.log_likelihoods, fit.n_iter, fit.stop),),
+            attributes={"log_likelihoods_": fit.log_likelihoods},
+        )
+
+    def _eigenpairs(self, S: Covariance) -> tuple[Array, Array, float]:
+        """Leading eigenpairs and the trace; as many as the rank leaves room for noise."""
+        limit = int(min(S.n_features, np.ceil(S.n_samples) - 1))
+        wanted = limit if self.n_components is None else min(self.n_components + 1, limit)
+        values, vectors = leading_eigenpairs(S, wanted)
+        values = np.asarray(values, dtype=np.float64)
+        rank = np.count_nonzero(values > values[0] * S.n_features * np.finfo(S.dtype).eps)
+        q = max(rank - 1, 1) if self.n_components is None else self.n_components
+        if q > max(rank - 1, 1):
+            msg = (
+                f"n_components={q} leaves no noise: the data (n_samples={S.n_samples:g}, "
+                f"n_features={S.n_features} that vary) has rank {rank}, so that at most "
+                f"{max(rank - 1, 1)} component(s) can be told from noise; lower n_components"
+            )
+            raise ValueError(msg)
+        total = float(np.asarray(S.diagonal(), dtype=np.float64).sum())
+        return values[:q], np.asarray(vectors[:, :q], dtype=np.float64), total

@@ -1,0 +1,381 @@
+"""SparseProbabilisticPCA: learns how sparse each component is and how many are needed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from loadstone._sklearn_compat import Interval, StrOptions
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.estimators.probabilistic import FittedModel, ProbabilisticComponents
+from loadstone.loadings import Loadings
+from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.variational_bayes.latent import Observations, complete_observations
+from loadstone.solvers.variational_bayes.missing import IncompleteObservations
+from loadstone.solvers.variational_bayes.model import Posterior, VariationalBayes
+from loadstone.solvers.variational_bayes.priors import PRIORS
+from loadstone.solvers.variational_bayes.start import probabilistic_start, varimax
+from loadstone.solvers.variational_bayes.zeros import inclusion_probability
+
+#: Components a search starts with at most when their number is left open.
+MOST_COMPONENTS = 20
+
+
+class SparseProbabilisticPCA(ProbabilisticComponents):
+    """Sparse probabilistic PCA by variational Bayes, with three sparsity priors.
+
+    The model is ``x = mean + W z + noise``. A prior on every single loading makes ``W``
+    sparse; its strength is learned from the data, and components that the data does not
+    support vanish. Every loading comes with a standard deviation, new data with a
+    likelihood, and missing values (NaN) are integrated out.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Components to start from; those that do not stand out of the noise are dropped.
+        ``None`` starts from one less than features or samples allow, at most 20.
+    prior : {"inverse_gaussian", "laplace", "jeffreys"}, default="inverse_gaussian"
+        Law of the prior variance of single loadings. The inverse-Gaussian prior finds true
+        supports best, Jeffreys gives the sparsest loadings for the variance explained.
+    init : {"varimax", "pca"}, default="varimax"
+        Start from the principal components, rotated to simple structure or not.
+    rotation_steps : bool, default=True
+        Maximise the lower bound over rotations, shears and scales of the scores every few
+        iterations. Without it factors of similar variance stay mixed.
+    zero_threshold : float, default=3.0
+        A loading is set to zero unless it exceeds this many of its standard deviations.
+    component_threshold : "auto" or float, default="auto"
+        A component is dropped unless its squared length exceeds this many noise variances;
+        ``"auto"`` is what the largest of pure noise directions reaches.
+    refit : bool, default=True
+        Fit again on the supports found, so that noise, loadings and bound belong together.
+    hyperparameters : dict or None, default=None
+        Hyperparameters to fix, in squared units of the (scaled) data: ``lam`` for Laplace,
+        ``a`` and ``b`` for the inverse Gaussian. Others are learned by type-II maximum
+        likelihood.
+    standardize : bool, default=False
+        Scale each feature to unit variance.
+    max_iter : int, default=500
+        Largest number of iterations of the search, and of the refit.
+    tol : float, default=1e-6
+        Stop when the lower bound rises by less than this share of its size.
+    n_init : int, default=1
+        Starts; from the second on the principal components are rotated at random, and the
+        search with the highest lower bound is kept.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the random rotations.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Unit-norm loadings by decreasing strength; ``W`` is ``components_.T *
+        component_strength_``.
+    component_strength_ : ndarray of shape (n_components_,)
+        Standard deviation of what each component adds to the data.
+    components_std_ : ndarray of shape (n_components_, n_features)
+        Posterior standard deviations of the loadings, in units of ``components_``.
+    inclusion_ : ndarray of shape (n_components_, n_features)
+        Probability at even odds that a loading is not zero, before the zero rule.
+    noise_variance_ : float
+        Variance of the noise, in (scaled) units of the data.
+    mean_ : ndarray of shape (n_features,)
+        Posterior mean of the data's mean.
+    lower_bound_ : float
+        Lower bound on the log evidence of the final model.
+    lower_bounds_ : ndarray of shape (n_iter_,)
+        The bound after every iteration of the search; it never falls.
+    refit_lower_bounds_ : ndarray
+        The bound after every iteration of the refit, empty without one. Its model has fewer
+        loadings, so that it does not continue ``lower_bounds_``.
+    hyperparameters_ : dict
+        Hyperparameters of the prior, learned or fixed, from the search.
+    n_components_ : int
+        Components found.
+    n_iter_ : int
+        Iterations of the search.
+    stop_reason_ : list of str
+        Why the search, and the refit, ended.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Adjusted variance: what each component explains beyond those before it; of the
+        imputed data where values are missing.
+    explained_variance_ratio_ : ndarray of shape (n_components_,)
+        The same as a share of the total variance.
+    marginal_variance_ : ndarray of shape (n_components_,)
+        Variance of the projections on each component alone.
+    total_variance_ : float
+        Trace of the covariance.
+    scale_ : ndarray of shape (n_features,) or None
+        Standard deviations the data is divided by.
+    support_ : ndarray of bool of shape (n_components_, n_features)
+        Which features each component uses.
+    cardinality_ : ndarray of int of shape (n_components_,)
+        How many features each component uses.
+    n_samples_ : float
+        Sum of the sample weights.
+    objective_ : list of ndarray
+        Lower bounds of search and refit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where ``X`` has them.
+
+    See Also
+    --------
+    ProbabilisticPCA : The model without a sparsity prior.
+    SparsePCA : Exact numbers of non-zeros, and certificates.
+
+    Notes
+    -----
+    Priors of noise and mean are broad in units of the mean feature variance, and the mean is
+    centred at the column means, so that scaling or shifting the data scales or shifts the
+    result. The bounds of different priors cannot be compared, since Jeffreys is improper.
+    Complete data enters through products with its covariance alone.
+
+    References
+    ----------
+    Guan, Y., & Dy, J. (2009). Sparse probabilistic principal component analysis.
+    Proceedings of the 12th International Conference on Artificial Intelligence and
+    Statistics, PMLR 5, 185-192. https://proceedings.mlr.press/v5/guan09a.html
+
+    Examples
+    --------
+    >>> from loadstone import SparseProbabilisticPCA
+    >>> from loadstone.datasets.make_sparse_factors import make_sparse_factors
+    >>> X, _ = make_sparse_factors(random_state=0)
+    >>> model = SparseProbabilisticPCA(n_components=9).fit(X)
+    >>> model.cardinality_
+    array([4, 4])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "prior": [StrOptions(set(PRIORS))],
+        "init": [StrOptions({"varimax", "pca"})],
+        "rotation_steps": ["boolean"],
+        "zero_threshold": [Interval(Real, 0, None, closed="left")],
+        "component_threshold": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "refit": ["boolean"],
+        "hyperparameters": [dict, None],
+        "standardize": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        prior: str = "inverse_gaussian",
+        init: str = "varimax",
+        rotation_steps: bool = True,
+        zero_threshold: float = 3.0,
+        component_threshold: Any = "auto",
+        refit: bool = True,
+        hyperparameters: Mapping[str, float] | None = None,
+        standardize: bool = False,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        n_init: int = 1,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.prior = prior
+        self.init = init
+        self.rotation_steps = rotation_steps
+        self.zero_threshold = zero_threshold
+        self.component_threshold = component_threshold
+        self.refit = refit
+        self.hyperparameters = hyperparameters
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def _fit_model(
+        self,
+        S: Covariance,
+        rows: IncompleteObservations | None,
+        rng: np.random.Generator,
+        report: Any,
+    ) -> FittedModel:
+        solver = VariationalBayes(
+            self.prior,
+            check_hyperparameters(self.prior, self.hyperparameters),
+            self.rotation_steps,
+            self.max_iter,
+            self.tol,
+        )
+        observations: Observations = complete_observations(S) if rows is None else rows
+        search = self._search(solver, observations, S, rng, report)
+        threshold = None if self.component_threshold == "auto" else float(self.component_threshold)
+        selected, support = solver.select(
+            observations, search, float(self.zero_threshold), threshold
+        )
+        if not support.any():
+            return _first_principal_component(observations, S, search)
+        if self.n_components is None and support.any(axis=0).sum() >= MOST_COMPONENTS:
+            msg = (
+                f"all {MOST_COMPONENTS} components of the search are needed, and n_components=None "
+                "starts with no more; set n_components to look for further ones"
+            )
+            warnings.warn(msg, UserWarning, stacklevel=5)
+        final = solver.refit(observations, selected, support) if self.refit else None
+        return _describe(observations, search, selected, support, final)
+
+    def _search(
+        self,
+        solver: VariationalBayes,
+        observations: Observations,
+        S: Covariance,
+        rng: np.random.Generator,
+        report: Any,
+    ) -> Posterior:
+        q = _check_n_components(self.n_components, S)
+        values, vectors = leading_eigenpairs(S, q)
+        q = _check_rank(self.n_components, values, S)
+        total = float(np.asarray(S.diagonal(), dtype=np.float64).sum()) / observations.unit**2
+        values = np.asarray(values[:q], dtype=np.float64) / observations.unit**2
+        W, noise = probabilistic_start(
+            values, np.asarray(vectors[:, :q], dtype=np.float64), total, S.n_features
+        )
+        best: Posterior | None = None
+        for trial in range(self.n_init):
+            turn = np.eye(q) if trial == 0 else np.linalg.qr(rng.normal(size=(q, q)))[0]
+            start = varimax(W) if trial == 0 and self.init == "varimax" else W @ turn
+            posterior = solver(observations, start, noise, report)
+            if best is None or posterior.bounds[-1] > best.bounds[-1]:
+                best = posterior
+        assert best is not None
+        return best
+
+
+def check_hyperparameters(prior: str, given: Mapping[str, float] | None) -> dict[str, float]:
+    """Fixed hyperparameters, each known to the prior, positive and finite."""
+    known = [f.name for f in fields(PRIORS[prior])]
+    checked = {}
+    for name, value in (given or {}).items():
+        if name not in known:
+            has = f"has {' and '.join(known)}" if known else "has none"
+            msg = f"hyperparameters names {name!r}, but the prior {prior!r} {has}"
+            raise ValueError(msg)
+        if not isinstance(value, Real) or not 1e-100 <= value <= 1e100:
+            msg = (
+                f"hyperparameters[{name!r}]={value!r} must be a number between 1e-100 and 1e100, "
+                "in squared units of the data; leave it out to have it learned"
+            )
+            raise ValueError(msg)
+        checked[name] = float(value)
+    return checked
+
+
+def _check_n_components(n_components: int | None, S: Covariance) -> int:
+    limit = int(min(S.n_features, np.ceil(S.n_samples) - 1))
+    if n_components is None:
+        return max(1, min(limit, S.n_features - 1, MOST_COMPONENTS))
+    if n_components > limit:
+        msg = (
+            f"n_components={n_components} exceeds {limit}, the largest rank that "
+            f"n_samples={S.n_samples:g} and n_features={S.n_features} (that vary) allow; lower it, "
+            "or leave it None"
+        )
+        raise ValueError(msg)
+    return n_components
+
+
+def _check_rank(n_components: int | None, values: Array, S: Covariance) -> int:
+    negligible = values[0] * S.n_features * np.finfo(S.dtype).eps
+    rank = int(np.count_nonzero(values > negligible))
+    if n_components is not None and rank < n_components:
+        msg = (
+            f"n_components={n_components} exceeds the rank of the data, which is {rank} "
+            f"(n_samples={S.n_samples:g}, n_features={S.n_features}); lower it, or leave it None"
+        )
+        raise ValueError(msg)
+    return max(rank, 1)
+
+
+def _first_principal_component(
+    observations: Observations, S: Covariance, search: Posterior
+) -> FittedModel:
+    """A stand-in when the data supports no component at all."""
+    msg = (
+        "no component stands out of the noise; the first principal component is returned in its "
+        "place. Lower component_threshold or zero_threshold to keep weak components"
+    )
+    warnings.warn(msg, UserWarning, stacklevel=6)
+    values, vectors = leading_eigenpairs(S, 1)
+    total = float(np.asarray(S.diagonal(), dtype=np.float64).sum())
+    W, noise = probabilistic_start(
+        np.asarray(values, dtype=np.float64),
+        np.asarray(vectors, dtype=np.float64),
+        total,
+        S.n_features,
+    )
+    return FittedModel(
+        FactorModel(W, noise),
+        np.zeros(S.n_features),
+        (Loadings(W, search.bounds, search.n_iter, search.stop),),
+        attributes=_attributes(observations, search, None),
+        per_loading={
+            "components_std_": np.full_like(W, np.sqrt(noise / S.n_samples)) / np.linalg.norm(W),
+            "inclusion_": np.zeros_like(W),
+        },
+    )
+
+
+def _describe(
+    observations: Observations,
+    search: Posterior,
+    selected: Posterior,
+    support: Array,
+    final: Posterior | None,
+) -> FittedModel:
+    """The final model in units of the data, components by decreasing strength."""
+    unit = observations.unit
+    kept = np.flatnonzero(support.any(axis=0))
+    felt = selected.state.felt_variance
+    assert felt is not None
+    inclusion = inclusion_probability(selected.state.loadings, felt)[:, kept]
+    support = support[:, kept]
+    if final is None:
+        state = selected.state
+        mean = np.where(support, state.loadings.mean[:, kept], 0.0)
+        std = np.sqrt(state.loadings.variance[:, kept])
+    else:
+        state = final.state
+        mean, std = state.loadings.mean, np.sqrt(state.loadings.variance)
+    strength = np.linalg.norm(mean, axis=0)
+    order = np.argsort(-strength, kind="stable")
+    searches = [search] if final is None else [search, final]
+    return FittedModel(
+        FactorModel(mean[:, order] * unit, unit**2 / state.noise_precision),
+        state.location * unit,
+        tuple(Loadings(mean, p.bounds, p.n_iter, p.stop) for p in searches),
+        attributes=_attributes(observations, search, final),
+        per_loading={
+            "components_std_": std[:, order] / strength[order],
+            "inclusion_": inclusion[:, order],
+        },
+    )
+
+
+def _attributes(
+    observations: Observations, search: Posterior, final: Posterior | None
+) -> dict[str, Any]:
+    last = search if final is None else final
+    hyperparameters = vars(search.state.prior).items()
+    return {
+        "lower_bound_": float(last.bounds[-1]),
+        "lower_bounds_": search.bounds,
+        "refit_lower_bounds_": np.empty(0) if final is None else final.bounds,
+        "hyperparameters_": {name: v * observations.unit**2 for name, v in hyperparameters},
+        "n_iter_": search.n_iter,
+    }

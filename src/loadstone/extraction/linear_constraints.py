@@ -1,0 +1,244 @@
+"""Sparse components under linear equations ``C'w = 0``.
+
+Strict orthogonality is ``C = W`` and uncorrelated scores are ``C = S W``, with ``W``
+the other components. On a fixed support the problem is an eigenproblem inside the
+null space of the equations; the support is enumerated where that is cheap and
+searched by constrained power steps and swaps elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    ExplicitCovariance,
+    Support,
+    leading_eigenpairs,
+    materialise,
+)
+
+if TYPE_CHECKING:
+    from loadstone.constraints import LoadingConstraint
+
+__all__ = ["MAX_ENUMERATED", "Candidate", "SupportTable", "climb", "solve_on_supports"]
+
+#: Supports that are enumerated rather than searched.
+MAX_ENUMERATED = 5000
+# Singular values of the equations below this share of their size count as satisfied.
+_NEGLIGIBLE = 1e-11
+# Loadings below this are zeros with rounding.
+_ROUNDING = 1e-13
+# Features tried as newcomers in a swap, and features tried for leaving; fewer for large
+# supports, whose eigenproblems cost more.
+_SWAP_WIDTH = 10
+_SWAP_WORK = 2000
+# Features whose covariance is read at once to serve several supports.
+_MAX_POOL = 1024
+# Size from which on a support has its leading eigenvector alone computed, and few starts.
+_LARGE = 128
+
+
+class Candidate(NamedTuple):
+    """Unit-norm loadings and their variance."""
+
+    w: Array
+    value: float
+
+
+def solve_on_supports(S: Covariance, C: Array, supports: Array) -> tuple[Array, Array]:
+    """Best loadings with ``C'w = 0`` on each row of ``supports``.
+
+    Returns
+    -------
+    values : ndarray of shape (n_supports,)
+        Variances; ``-inf`` where only zero satisfies the equations.
+    loadings : ndarray of shape (n_supports, size)
+    """
+    blocks = _blocks(S, supports).astype(np.float64)
+    if C.shape[1] == 0:
+        return _leading(blocks)
+    left, singular, _ = np.linalg.svd(C[supports], full_matrices=False)
+    size = np.linalg.norm(C, axis=0).max()
+    bound = (singular > _NEGLIGIBLE * size).astype(np.float64)
+    left = left * bound[:, None, :]
+    free = np.eye(supports.shape[1]) - left @ left.transpose(0, 2, 1)
+    values, vectors = _leading(free @ blocks @ free)
+    # Projecting twice leaves the equations satisfied to the last digit.
+    w = (free @ (free @ vectors[:, :, None]))[:, :, 0]
+    length = np.linalg.norm(w, axis=1)
+    feasible = (bound.sum(axis=1) < supports.shape[1]) & (length > 0.5)
+    w = w / np.where(feasible, length, 1.0)[:, None]
+    return np.where(feasible, values, -np.inf), w
+
+
+def _leading(matrices: Array) -> tuple[Array, Array]:
+    """Leading eigenvalue and eigenvector of each matrix of a stack."""
+    if matrices.shape[1] <= _LARGE:
+        values, vectors = np.linalg.eigh(matrices)
+        return values[:, -1], vectors[:, :, -1]
+    pairs = [leading_eigenpairs(ExplicitCovariance((A + A.T) / 2), 1) for A in matrices]
+    return np.array([v[0] for v, _ in pairs]), np.stack([V[:, 0] for _, V in pairs])
+
+
+def _blocks(S: Covariance, supports: Array) -> Array:
+    if isinstance(S, ExplicitCovariance):
+        return S.matrix[supports[:, :, None], supports[:, None, :]]
+    pool, place = np.unique(supports, return_inverse=True)
+    if pool.size > _MAX_POOL:
+        return np.stack([S.block(support, support) for support in supports])
+    # Supports overlap: reading the features of all of them once is one pass over the data.
+    place = place.reshape(supports.shape)
+    return S.block(pool, pool)[place[:, :, None], place[:, None, :]]
+
+
+def scattered(S: Covariance, support: Support, loadings: Array) -> Array:
+    """``loadings`` on ``support``, zero elsewhere."""
+    w = np.zeros(S.n_features, dtype=S.dtype)
+    # What rounding left of a zero is not a loading.
+    w[support] = np.where(np.abs(loadings) > _ROUNDING, loadings, 0.0)
+    return w
+
+
+@dataclass(frozen=True)
+class SupportTable:
+    """Every support of a given size, with an upper bound that ignores the equations."""
+
+    S: Covariance
+    supports: Array
+
+    @classmethod
+    def of(cls, S: Covariance, constraint: LoadingConstraint) -> SupportTable | None:
+        """All supports ``constraint`` leaves; ``None`` where they are too many."""
+        allowed = np.setdiff1d(np.arange(S.n_features), constraint.forbidden)
+        free = np.setdiff1d(allowed, constraint.forced)
+        size = constraint.size - constraint.forced.size
+        if comb(free.size, size) > MAX_ENUMERATED:
+            return None
+        chosen = np.array(list(combinations(free, size)), dtype=np.intp).reshape(-1, size)
+        forced = np.repeat(constraint.forced[None, :].astype(np.intp), len(chosen), axis=0)
+        return cls(S, np.sort(np.hstack([forced, chosen]), axis=1))
+
+    @cached_property
+    def matrix(self) -> Array:
+        """The covariance of the few features there are."""
+        return np.ascontiguousarray(materialise(self.S).matrix, dtype=np.float64)
+
+    @cached_property
+    def bounds(self) -> Array:
+        """Leading eigenvalue on each support."""
+        return solve_on_supports(self.S, np.empty((self.S.n_features, 0)), self.supports)[0]
+
+    def best(self, C: Array, discount: Array | None = None) -> Candidate | None:
+        """The best support, or with a ``discount`` on each one a good one picked by chance."""
+        from loadstone.extraction.linear_constraints_kernels import scan_supports
+
+        factor = np.ones(len(self.supports)) if discount is None else 1.0 - discount
+        bounds = self.bounds * factor
+        order = np.argsort(-bounds, kind="stable")
+        C = np.ascontiguousarray(C, dtype=np.float64)
+        threshold = _NEGLIGIBLE * np.linalg.norm(C, axis=0).max(initial=0.0)
+        winner, _ = scan_supports(self.matrix, C, self.supports, order, bounds, factor, threshold)
+        if winner < 0:
+            return None
+        support = self.supports[winner]
+        values, loadings = solve_on_supports(self.S, C, support[None, :])
+        return Candidate(scattered(self.S, support, loadings[0]), float(values[0]))
+
+
+def climb(
+    S: Covariance, C: Array, constraint: LoadingConstraint, starts: Array, n_polished: int = 4
+) -> Candidate | None:
+    """A locally best component with ``C'w = 0`` from a block of starting directions.
+
+    Constrained power steps take the whole block along; the best columns are then
+    improved by swapping single features.
+    """
+    if constraint.size > _LARGE:
+        starts, n_polished = starts[:, : _LARGE // 32], 1
+    found = _power(S, C, constraint, starts)
+    best: Candidate | None = None
+    for candidate in found[:n_polished]:
+        polished = _swap(S, C, constraint, candidate)
+        if best is None or polished.value > best.value:
+            best = polished
+    return best
+
+
+def _power(
+    S: Covariance, C: Array, constraint: LoadingConstraint, W: Array, max_iter: int = 30
+) -> list[Candidate]:
+    """Support of the constrained gradient, exact loadings on it, repeat; best first."""
+    best: dict[bytes, Candidate] = {}
+    seen: set[bytes] = set()
+    for _ in range(max_iter):
+        supports = np.array([constraint.best_support(w) for w in W.T])
+        fresh = [i for i, s in enumerate(supports) if s.tobytes() not in seen]
+        if not fresh:
+            break
+        supports = np.unique(supports[fresh], axis=0)
+        seen.update(s.tobytes() for s in supports)
+        values, loadings = solve_on_supports(S, C, supports)
+        kept = np.flatnonzero(values > 0)
+        if kept.size == 0:
+            break
+        block = np.zeros((S.n_features, kept.size), dtype=S.dtype)
+        for column, i in enumerate(kept):
+            block[supports[i], column] = loadings[i]
+            best[supports[i].tobytes()] = Candidate(block[:, column], float(values[i]))
+        W = _gradient(S @ block, C, block)
+    return sorted(best.values(), key=lambda candidate: -candidate.value)
+
+
+def _gradient(SW: Array, C: Array, W: Array) -> Array:
+    """``S w - C mu`` with the multipliers ``mu`` that fit best on the support of each w."""
+    if C.shape[1] == 0:
+        return SW
+    result = np.empty_like(SW)
+    for j, w in enumerate(W.T):
+        support = np.flatnonzero(w)
+        residual = SW[support, j] - (w[support] @ SW[support, j]) * w[support]
+        mu = np.linalg.lstsq(C[support], residual, rcond=_NEGLIGIBLE)[0]
+        result[:, j] = SW[:, j] - C @ mu
+    return result
+
+
+def _swap(
+    S: Covariance,
+    C: Array,
+    constraint: LoadingConstraint,
+    candidate: Candidate,
+    max_rounds: int = 20,
+) -> Candidate:
+    """Exchange one feature at a time as long as the variance rises."""
+    width = min(_SWAP_WIDTH, _SWAP_WORK // constraint.size)
+    for _ in range(max_rounds if width else 0):
+        w = candidate.w
+        inside = np.flatnonzero(w)
+        gradient = _gradient((S @ w)[:, None], C, w[:, None])[:, 0]
+        worth = constraint.candidates(gradient[:, None])[:, 0]
+        worth[inside] = -1
+        n_new = min(width, int((worth >= 0).sum()))
+        newcomers = np.argpartition(-worth, n_new - 1)[:n_new] if n_new else np.empty(0, np.intp)
+        leavers = np.setdiff1d(inside, constraint.forced)
+        leavers = leavers[np.argsort(np.abs(w[leavers]), kind="stable")][:width]
+        if inside.size < constraint.size:
+            trials = [np.append(inside, i) for i in newcomers]
+        else:
+            trials = [np.append(inside[inside != o], i) for o in leavers for i in newcomers]
+        if not trials:
+            break
+        supports = np.sort(np.array(trials), axis=1)
+        values, loadings = solve_on_supports(S, C, supports)
+        i = int(np.argmax(values))
+        if not values[i] > candidate.value * (1 + 1e-12):
+            break
+        candidate = Candidate(scattered(S, supports[i], loadings[i]), float(values[i]))
+    return candidate

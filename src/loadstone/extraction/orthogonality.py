@@ -1,0 +1,237 @@
+"""How components relate to one another: the choice, its search, and its measurement.
+
+==============  ==========================================================================
+``none``        deflation alone; loadings may overlap and correlate
+``disjoint``    no feature serves two components
+``quasi``       any two components are at least ``min_angle`` degrees apart
+``strict``      loadings are orthogonal; without negative loadings that means disjoint
+``uncorrelated``  scores are uncorrelated
+==============  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance, DeflatedCovariance, leading_eigenpairs
+from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
+from loadstone.extraction.quasi_orthogonal import climb_within_angle
+
+__all__ = [
+    "ORTHOGONALITIES",
+    "Orthogonality",
+    "Search",
+    "orthogonality_violation",
+    "without_components",
+]
+
+ORTHOGONALITIES = ("none", "disjoint", "quasi", "strict", "uncorrelated")
+#: Largest inner product of unit-norm loadings that still counts as orthogonal.
+STRICT_TOL = 1e-8
+#: Largest correlation of scores that still counts as uncorrelated.
+UNCORRELATED_TOL = 1e-6
+# Variances below this many roundings of the largest one are zero.
+_NO_VARIANCE = 1e3
+# Starting directions for the constrained searches.
+_N_EIGENVECTORS = 8
+# Shares of the used features, lightest first, that a quasi-orthogonal search may use again.
+_FREED = (0.25, 0.5, 0.75)
+
+#: Finds the best component of a covariance under a constraint, others left aside.
+Search = Callable[[Covariance, LoadingConstraint], "Candidate | None"]
+
+
+def orthogonality_violation(loadings: Array) -> Array:
+    """``|w_i'w_j|`` for every pair of unit-norm components, with a zero diagonal."""
+    W = np.asarray(loadings, dtype=np.float64)
+    violation = np.abs(W.T @ W)
+    np.fill_diagonal(violation, 0.0)
+    return violation
+
+
+def without_components(S: Covariance, loadings: Array) -> Covariance:
+    """``S`` with everything removed that the scores of ``loadings`` explain (Schur complement)."""
+    if loadings.shape[1] == 0:
+        return S
+    U = S @ loadings
+    G = loadings.T.astype(np.float64) @ U.astype(np.float64)
+    C = np.linalg.pinv((G + G.T) / 2, rcond=1e-10, hermitian=True)
+    return DeflatedCovariance(S, U, C.astype(S.dtype))
+
+
+@dataclass(frozen=True)
+class Orthogonality:
+    """One of :data:`ORTHOGONALITIES`, with the angle that ``"quasi"`` keeps."""
+
+    kind: str = "none"
+    min_angle: float = 85.0
+
+    def refuses(self, constraint: LoadingConstraint) -> str | None:
+        """Why this choice makes no sense for ``constraint``; ``None`` where it does."""
+        if self.kind == "uncorrelated" and constraint.nonnegative:
+            return (
+                "orthogonality='uncorrelated' needs loadings of both signs: features that "
+                "correlate positively cannot be added up to uncorrelated scores; use "
+                "nonnegative=False, or orthogonality='disjoint' or 'quasi'"
+            )
+        return None
+
+    @property
+    def largest_cosine(self) -> float:
+        """What ``min_angle`` allows."""
+        return float(np.cos(np.deg2rad(self.min_angle)))
+
+    def broken_promise(self, S: Covariance, loadings: Array) -> float:
+        """By how much the components miss what was asked; 0 where they keep it."""
+        violation = orthogonality_violation(loadings)
+        rounding = 16.0 * float(np.finfo(loadings.dtype).eps)
+        if self.kind == "disjoint":
+            return float(((loadings != 0).sum(axis=1) > 1).any())
+        if self.kind == "quasi":
+            return max(0.0, float(violation.max(initial=0.0)) - self.largest_cosine)
+        if self.kind == "strict":
+            return max(0.0, float(violation.max(initial=0.0)) - max(STRICT_TOL, rounding))
+        if self.kind == "uncorrelated":
+            from loadstone.metrics import score_correlation
+
+            R = np.abs(score_correlation(S, loadings))
+            np.fill_diagonal(R, 0.0)
+            return max(0.0, float(R.max(initial=0.0)) - max(UNCORRELATED_TOL, rounding))
+        return 0.0
+
+    def exhausted(self, loadings: Array) -> str:
+        """Why no component follows ``loadings``, as a sentence."""
+        if self.kind == "none" or loadings.shape[1] == 0:
+            return "no direction with any variance is left"
+        if self.kind == "disjoint" and loadings.any(axis=1).all():
+            return "every feature is used by a component already"
+        return (
+            f"no other component with any variance keeps orthogonality={self.kind!r}; ask for "
+            "fewer components, or change n_nonzero"
+        )
+
+    def find(
+        self,
+        S: Covariance,
+        remaining: Covariance,
+        others: Array,
+        constraint: LoadingConstraint,
+        search: Search,
+    ) -> Candidate | None:
+        """The best component that relates to ``others`` as asked; ``None`` where there is none.
+
+        Parameters
+        ----------
+        S : Covariance
+            The data.
+        remaining : Covariance
+            ``S`` without what ``others`` explain, by any rule of deflation.
+        others : ndarray of shape (n_features, m)
+            Components to relate to.
+        constraint : LoadingConstraint
+            What the loadings may look like.
+        search : callable
+            The unrelated search.
+        """
+        if others.shape[1] == 0 or self.kind == "none":
+            found = search(remaining, constraint)
+        elif self.kind == "quasi":
+            found = _quasi(remaining, others, self.largest_cosine, constraint, search)
+        elif self.equations(constraint):
+            C = self.equation_columns(S, others)
+            table = SupportTable.of(S, constraint)
+            if table is not None:
+                found = table.best(C)
+            else:
+                found = _constrained(S, C, self._relaxed(S, others), constraint, search)
+        else:
+            found = _disjoint(remaining, others, constraint, search)
+        negligible = _NO_VARIANCE * np.finfo(S.dtype).eps * float(S.diagonal().max())
+        return found if found is not None and found.value > negligible else None
+
+    def _relaxed(self, S: Covariance, others: Array) -> Covariance:
+        """A covariance that agrees with ``S`` on what keeps the equations and is less elsewhere.
+
+        Its best component can therefore not be beaten under the equations: where it
+        keeps them, it is the answer.
+        """
+        if self.kind == "uncorrelated":
+            return without_components(S, others)
+        return _projected(S, np.linalg.qr(others)[0])
+
+    def equations(self, constraint: LoadingConstraint) -> bool:
+        """Whether the relation is a set of linear equations ``C'w = 0``."""
+        return self.kind in {"strict", "uncorrelated"} and not constraint.nonnegative
+
+    def equation_columns(self, S: Covariance, others: Array) -> Array:
+        """C, with columns of unit norm."""
+        C = others if self.kind == "strict" else S @ others
+        C = C.astype(np.float64)
+        length = np.linalg.norm(C, axis=0)
+        return C / np.where(length > 0, length, 1.0)
+
+
+def _projected(S: Covariance, Q: Array) -> Covariance:
+    """``(I - QQ') S (I - QQ')`` for orthonormal columns ``Q``."""
+    SQ = S @ Q
+    identity = np.eye(Q.shape[1])
+    C = np.block([[-(Q.T @ SQ), identity], [identity, np.zeros_like(identity)]])
+    return DeflatedCovariance(S, np.hstack([Q, SQ]), C.astype(S.dtype))
+
+
+def _constrained(
+    S: Covariance, C: Array, relaxed: Covariance, constraint: LoadingConstraint, search: Search
+) -> Candidate | None:
+    """The best component of ``relaxed`` if it keeps the equations, else a climb that does."""
+    free = search(relaxed, constraint)
+    if free is not None and np.abs(C.T @ free.w).max() <= 4.0 * np.finfo(S.dtype).eps:
+        return free
+    vectors = leading_eigenpairs(relaxed, min(_N_EIGENVECTORS, S.n_features), 1e-3)[1]
+    starts = vectors if free is None else np.column_stack([free.w, vectors])
+    return climb(S, C, constraint, starts)
+
+
+def _disjoint(
+    remaining: Covariance, others: Array, constraint: LoadingConstraint, search: Search
+) -> Candidate | None:
+    left = _without_used(constraint, others)
+    return None if left is None else search(remaining, left)
+
+
+def _without_used(
+    constraint: LoadingConstraint, others: Array, largest_allowed: float = 0.0
+) -> LoadingConstraint | None:
+    """``constraint`` without the features that weigh more than this in any of ``others``."""
+    heavy = np.flatnonzero(np.abs(others).max(axis=1) > largest_allowed)
+    banned = np.union1d(heavy, constraint.forbidden)
+    if banned.size >= constraint.n_features:
+        return None
+    return constraint.without(banned.astype(np.intp))
+
+
+def _quasi(
+    remaining: Covariance,
+    others: Array,
+    limit: float,
+    constraint: LoadingConstraint,
+    search: Search,
+) -> Candidate | None:
+    """Search freely; where that comes too close, climb within the angle from several supports."""
+    free = search(remaining, constraint)
+    if free is None or np.abs(others.T @ free.w).max() <= limit:
+        return free
+    starts = [free.w]
+    weights = np.abs(others).max(axis=1)
+    levels = np.quantile(weights[weights > 0], _FREED)
+    for level in np.unique([0.0, limit, *levels]):
+        fewer = _without_used(constraint, others, level)
+        found = None if fewer is None else search(remaining, fewer)
+        if found is not None:
+            starts.append(found.w)
+    climbed = [climb_within_angle(remaining, others, limit, constraint, w) for w in starts]
+    feasible = [candidate for candidate in climbed if candidate is not None]
+    return max(feasible, key=lambda candidate: candidate.value, default=None)

@@ -1,0 +1,157 @@
+"""Components that keep a minimum angle to others (Sigg & Buhmann 2008, Sec. 4).
+
+The paper subtracts ``alpha w'VV'w`` from the variance, with the other components in
+the columns of ``V``, and leaves ``alpha`` to the user. Here the angle is the
+parameter: alpha is searched on each support until ``|v'w| <= cos(angle)`` holds, only
+components that would come too close are penalised, and the constrained gradient
+``Sw - alpha VV'w`` proposes the next support.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from loadstone.covariance import Array, Covariance, ExplicitCovariance
+from loadstone.extraction.linear_constraints import Candidate, scattered, solve_on_supports
+from loadstone.solvers.renormalise import nonnegative_leading
+
+if TYPE_CHECKING:
+    from loadstone.constraints import LoadingConstraint
+
+__all__ = ["climb_within_angle"]
+
+# Between the smallest penalty that suffices and the one taken lies at most this factor.
+_PENALTY_RATIO = 1.02
+# Power steps for non-negative loadings, and the change of direction that ends them.
+_MAX_STEPS = 2000
+_TURN = 1e-9
+# Penalties beyond this many times the largest variance have nothing left to change.
+_LARGEST_PENALTY = 1e8
+
+
+class _OnSupport(NamedTuple):
+    """Loadings on a support, their variance, and the gradient of the penalty ``alpha V V'w``."""
+
+    w: Array
+    value: float
+    multipliers: Array
+
+
+def climb_within_angle(
+    S: Covariance,
+    V: Array,
+    limit: float,
+    constraint: LoadingConstraint,
+    start: Array,
+    max_iter: int = 20,
+) -> Candidate | None:
+    """A locally best component with ``|V'w| <= limit``, from the support of ``start``."""
+    support = constraint.best_support(start)
+    guess = start[support]
+    best: Candidate | None = None
+    seen: set[bytes] = set()
+    for _ in range(max_iter):
+        seen.add(support.tobytes())
+        block = S.block(support, support).astype(np.float64)
+        found = _solve(
+            block, V[support].astype(np.float64), limit, guess, nonnegative=constraint.nonnegative
+        )
+        if found is None or (best is not None and found.value <= best.value):
+            break
+        w = scattered(S, support, found.w)
+        best = Candidate(w, found.value)
+        gradient = S @ w - (V @ found.multipliers).astype(S.dtype)
+        support = constraint.best_support(gradient)
+        guess = gradient[support]
+        if support.tobytes() in seen:
+            break
+    return best
+
+
+def _solve(
+    block: Array, V: Array, limit: float, guess: Array, *, nonnegative: bool
+) -> _OnSupport | None:
+    """The best loadings on one support; ``None`` where no angle is wide enough."""
+    active = np.zeros(V.shape[1], dtype=bool)
+    while True:
+        found = _penalised(block, V[:, active], limit, guess, nonnegative=nonnegative)
+        if found is None:
+            return _beyond_penalties(block, V, limit, nonnegative=nonnegative)
+        crossed = (np.abs(V.T @ found.w) > limit) & ~active
+        if not crossed.any():
+            break
+        active |= crossed
+    multipliers = np.zeros(V.shape[1])
+    multipliers[active] = found.multipliers
+    return _OnSupport(found.w, found.value, multipliers)
+
+
+def _penalised(
+    block: Array, V: Array, limit: float, guess: Array, *, nonnegative: bool
+) -> _OnSupport | None:
+    """Smallest penalty on the columns of ``V`` that keeps all of them within the limit."""
+    scale = float(np.trace(block))
+    if not scale > 0.0:
+        return None
+    w = _leading(block, V, 0.0, guess, nonnegative=nonnegative)
+    if V.shape[1] == 0 or np.abs(V.T @ w).max() <= limit:
+        return _on_support(block, V, w, 0.0)
+    low, high = 0.0, 1e-3 * scale
+    while True:
+        w = _leading(block, V, high, guess, nonnegative=nonnegative)
+        if np.abs(V.T @ w).max() <= limit:
+            break
+        low, high = high, 8.0 * high
+        if high > _LARGEST_PENALTY * scale:
+            return None
+    best = _on_support(block, V, w, high)
+    while high > _PENALTY_RATIO * max(low, 1e-6 * scale):
+        middle = np.sqrt(max(low, 1e-6 * scale) * high)
+        w = _leading(block, V, middle, best.w, nonnegative=nonnegative)
+        if np.abs(V.T @ w).max() <= limit:
+            high = middle
+            trial = _on_support(block, V, w, middle)
+            best = trial if trial.value > best.value else best
+        else:
+            low = middle
+    return best
+
+
+def _on_support(block: Array, V: Array, w: Array, alpha: float) -> _OnSupport:
+    return _OnSupport(w, float(w @ block @ w), alpha * (V.T @ w))
+
+
+def _leading(block: Array, V: Array, alpha: float, guess: Array, *, nonnegative: bool) -> Array:
+    """Leading unit vector of ``block - alpha VV'``, non-negative where asked."""
+    penalised = block - alpha * (V @ V.T)
+    if not nonnegative:
+        return np.linalg.eigh(penalised)[1][:, -1]
+    from loadstone.extraction.quasi_orthogonal_kernels import climb_nonnegative
+
+    # Power steps need a positive semi-definite matrix; a shift does not move the maximiser.
+    shift = alpha * float(np.linalg.norm(V, 2)) ** 2 if V.size else 0.0
+    start = np.ascontiguousarray(guess, dtype=np.float64)
+    return climb_nonnegative(np.ascontiguousarray(penalised), start, shift, _MAX_STEPS, _TURN)
+
+
+def _beyond_penalties(
+    block: Array, V: Array, limit: float, *, nonnegative: bool
+) -> _OnSupport | None:
+    """The limit of an infinite penalty: exactly orthogonal loadings, or else a single feature."""
+    size = len(block)
+    w, value = np.zeros(size), 0.0
+    if nonnegative:
+        unused = np.flatnonzero(~V.any(axis=1))
+        if unused.size:
+            local = ExplicitCovariance(block[np.ix_(unused, unused)])
+            w[unused], value = nonnegative_leading(local, np.ones(unused.size))
+    else:
+        values, loadings = solve_on_supports(ExplicitCovariance(block), V, np.arange(size)[None, :])
+        w, value = loadings[0], float(values[0])
+    if not value > 0.0 or np.abs(V.T @ w).max(initial=0.0) > limit:
+        alone = np.where(np.abs(V).max(axis=1) <= limit, np.diagonal(block), 0.0)
+        w, value = np.zeros(size), float(alone.max())
+        w[np.argmax(alone)] = 1.0
+    return _OnSupport(w, value, np.zeros(V.shape[1])) if value > 0.0 else None

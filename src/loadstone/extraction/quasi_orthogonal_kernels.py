@@ -1,0 +1,55 @@
+"""Compiled power steps for non-negative loadings on one support."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit  # noqa: TID251
+
+__all__ = ["climb_nonnegative"]
+
+
+@njit(cache=True)
+def climb_nonnegative(B, start, shift, max_iter, tol):
+    """Unit ``w >= 0`` where ``w <- (Bw + shift w)_+`` no longer turns.
+
+    With a shift that makes ``B`` positive semi-definite ``w'Bw`` never falls. A start
+    without a positive entry is replaced by the feature of largest variance.
+    """
+    n = B.shape[0]
+    w = np.empty(n)
+    length = 0.0
+    for i in range(n):
+        w[i] = max(start[i], 0.0)
+        length += w[i] * w[i]
+    if length == 0.0:
+        best = 0
+        for i in range(1, n):
+            if B[i, i] > B[best, best]:
+                best = i
+        w[best], length = 1.0, 1.0
+    length = math.sqrt(length)
+    for i in range(n):
+        w[i] /= length
+    step = np.empty(n)
+    for _ in range(max_iter):
+        length = 0.0
+        for i in range(n):
+            total = shift * w[i]
+            for j in range(n):
+                total += B[i, j] * w[j]
+            step[i] = max(total, 0.0)
+            length += step[i] * step[i]
+        if length == 0.0:
+            break
+        length = math.sqrt(length)
+        turned = 0.0
+        for i in range(n):
+            step[i] /= length
+            turned += (step[i] - w[i]) ** 2
+            w[i] = step[i]
+        if turned <= tol * tol:
+            break
+    return w

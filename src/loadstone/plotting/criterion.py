@@ -1,0 +1,77 @@
+"""The criterion profile of a sparse noisy PCA, one curve per number of components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def plot_criterion(estimator: Any, *, ax: Any = None) -> Any:
+    """Draw the criterion over the penalty ``h`` for each number of components.
+
+    Parameters
+    ----------
+    estimator : SparseNoisyPCA
+        Fitted; ``criterion_`` and ``best_`` are drawn.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    table, best = estimator.criterion_, estimator.best_
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        ax = plt.subplots(layout="constrained")[1]
+    name = estimator.penalty.upper() if isinstance(estimator.penalty, str) else "2 J"
+    asked = np.unique(table["n_components_asked"])
+    shades = _shades(int(np.count_nonzero(asked)))
+    for r in asked[asked > 0]:
+        rows = np.sort(table[table["n_components_asked"] == r], order="penalty")
+        marker = "o" if rows.size == 1 else ""
+        chosen = r == best["n_components_asked"]
+        ax.plot(
+            rows["penalty"],
+            rows["criterion"],
+            marker=marker,
+            color=next(shades),
+            linewidth=2.0 if chosen else 1.2,
+            label=f"r = {r}",
+        )
+    _mark_choice(ax, table, best)
+    ax.set_xscale("log")
+    ax.set_xlabel("penalty h")
+    ax.set_ylabel(f"{name} per sample")
+    _show_the_valley(ax, table, best)
+    ax.legend(title="components", frameon=False)
+    return ax
+
+
+def _shades(n: int) -> Any:
+    from matplotlib import colormaps
+
+    return iter(colormaps["viridis"](np.linspace(0.0, 0.85, max(n, 1))))
+
+
+def _mark_choice(ax: Any, table: np.ndarray, best: Any) -> None:
+    empty = table[table["n_components_asked"] == 0]
+    if empty.size:
+        ax.axhline(empty["criterion"][0], color="0.6", linestyle=":", label="none")
+    if best["n_components_asked"] > 0:
+        text = f"chosen: {best['n_components']} components,\n{best['n_nonzero']} non-zero loadings"
+        x, y = best["penalty"], best["criterion"]
+        ax.plot(x, y, marker="o", markersize=8, color="crimson", linestyle="none", zorder=5)
+        place = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center", "va": "top"}
+        ax.annotate(text, (x, y), **place, color="crimson", fontsize="small")
+
+
+def _show_the_valley(ax: Any, table: np.ndarray, best: Any) -> None:
+    """Leave room below for the label, and cut off dense models that tower over the rest."""
+    values = table["criterion"]
+    low = float(best["criterion"])
+    high = float(np.quantile(values, 0.9)) if values.size > 4 else float(values.max())
+    span = max(high - low, 1e-3 * (1 + abs(low)))
+    ax.set_ylim(low - 0.25 * span, high + 0.05 * span)

@@ -1,0 +1,308 @@
+"""Variance against cardinality: the best component of every size.
+
+:func:`search_path` works on a covariance; :func:`loadstone.cardinality_path` is the same
+for data, with checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.selection.path_starts import (
+    StartEffort,
+    largest_support,
+    search_size,
+    start_directions,
+)
+from loadstone.selection.path_sweep import BestKnown, sweep
+from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.support_spectrum import SupportSpectrum
+
+#: What each effort means at the sizes where a path begins.
+PATH_EFFORTS: dict[str, StartEffort] = {
+    "fast": StartEffort(n_columns=12, n_settled=4, per_octave=1, max_size=64, n_exchanges=1),
+    "balanced": StartEffort(),
+    "thorough": StartEffort(
+        n_eigenvectors=32, n_columns=192, n_settled=48, per_octave=4, max_size=1024, n_exchanges=50
+    ),
+}
+#: Sizes of an automatic path; data with fewer features gets every size.
+N_AUTO = 150
+#: Sweeps after the first two; they only visit what the one before has improved.
+MAX_SWEEPS = 8
+
+
+class Supports(Sequence[Array]):
+    """The support of each size, unpacked when it is looked at."""
+
+    def __init__(self, packed: Array, n_features: int) -> None:
+        self._packed, self._n_features = packed, n_features
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return Supports(self._packed[index], self._n_features)
+        return np.flatnonzero(self.mask(index))
+
+    def mask(self, index: int) -> Array:
+        """The support of a size as a mask over the features."""
+        return np.unpackbits(self._packed[index], count=self._n_features).view(bool)
+
+    def masks(self) -> Iterator[Array]:
+        """All masks in order of size, one at a time."""
+        return (self.mask(index) for index in range(len(self)))
+
+
+@dataclass(frozen=True)
+class CardinalityPath:
+    """The best component found at each size.
+
+    Attributes
+    ----------
+    n_nonzeros : ndarray of int
+        Sizes, ascending: the largest number of features allowed.
+    values : ndarray of float
+        Variance ``w'Sw`` of the component of each size (divisor n - 1); never decreases.
+    ratio : ndarray of float
+        The same relative to the first principal component.
+    supports : sequence of ndarray of int
+        Features of each component. Under ``nonnegative`` there may be fewer than allowed.
+    covariance : Covariance
+        Where the path was searched.
+    nonnegative : bool
+        Whether loadings are at least zero.
+    bounds : ndarray of float or None
+        Proven upper limits of the variance at each size, where asked for.
+    feature_names : ndarray of str or None
+        Names of the features, where the data has them.
+    build : callable or None
+        Makes a fitted estimator from a size and loadings; given by the layer above.
+    """
+
+    n_nonzeros: Array
+    values: Array
+    ratio: Array
+    supports: Supports = field(repr=False)
+    covariance: Covariance = field(repr=False)
+    nonnegative: bool = False
+    bounds: Array | None = field(default=None, repr=False)
+    feature_names: Array | None = field(default=None, repr=False)
+    build: Callable[[int, Array], Any] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return self.n_nonzeros.size
+
+    def loadings(self, n_nonzero: int) -> Array:
+        """Unit-norm loadings of the component of one size of the path."""
+        index = self._index(n_nonzero)
+        S = self.covariance
+        w = self.supports.mask(index).astype(S.dtype)
+        constraint = LoadingConstraint(S.n_features, int(n_nonzero), self.nonnegative)
+        return renormalise(S, w / np.linalg.norm(w), constraint)[0]
+
+    def estimator(self, n_nonzero: int) -> Any:
+        """A fitted :class:`loadstone.SparsePCA` with the component of one size.
+
+        Parameters
+        ----------
+        n_nonzero : int
+            One of :attr:`n_nonzeros`.
+
+        Returns
+        -------
+        SparsePCA
+        """
+        loadings = self.loadings(n_nonzero)
+        if self.build is None:
+            msg = "this path was searched on a covariance alone; use loadstone.cardinality_path"
+            raise ValueError(msg)
+        return self.build(int(n_nonzero), loadings)
+
+    def entry_sizes(self) -> Array:
+        """Smallest size of the path at which each feature is used; 0 where it never is."""
+        entered = np.zeros(self.covariance.n_features, dtype=np.intp)
+        for size, mask in zip(self.n_nonzeros, self.supports.masks(), strict=True):
+            entered[mask & (entered == 0)] = size
+        return entered
+
+    def entry_order(self) -> Array:
+        """Features in the order in which they enter, those that never do left out.
+
+        Features that enter at the same size are ordered by their variance.
+        """
+        entered = self.entry_sizes()
+        used = np.flatnonzero(entered)
+        return used[np.lexsort((-self.covariance.diagonal()[used], entered[used]))]
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row per size."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            msg = "to_frame needs pandas; install it with: pip install pandas"
+            raise ImportError(msg) from error
+        table = {
+            "n_nonzero": self.n_nonzeros,
+            "cardinality": [int(mask.sum()) for mask in self.supports.masks()],
+            "variance": self.values,
+            "ratio": self.ratio,
+        }
+        if self.bounds is not None:
+            table |= {"bound": self.bounds, "certified_ratio": self.values / self.bounds}
+        return pd.DataFrame(table)
+
+    def plot(self, ax: Any = None, *, label: str | None = None, ratio: bool = True) -> Any:
+        """Draw the path, with a band up to the proven bounds where there are any.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        label : str, optional
+            Name of the curve in a legend.
+        ratio : bool, default=True
+            Draw the share of the first principal component instead of the variance.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        scale = self.ratio[-1] / self.values[-1] if ratio else 1.0
+        (line,) = ax.plot(self.n_nonzeros, self.values * scale, label=label)
+        if self.bounds is not None:
+            upper = self.bounds * scale
+            ax.fill_between(
+                self.n_nonzeros, self.values * scale, upper, color=line.get_color(), alpha=0.2
+            )
+        if self.n_nonzeros[-1] > 20 * self.n_nonzeros[0]:
+            ax.set_xscale("log")
+        ax.set_xlabel("features per component")
+        ax.set_ylabel("variance / first principal component" if ratio else "variance")
+        return ax
+
+    def _index(self, n_nonzero: int) -> int:
+        index = int(np.searchsorted(self.n_nonzeros, n_nonzero))
+        if index == self.n_nonzeros.size or self.n_nonzeros[index] != n_nonzero:
+            near = self.n_nonzeros[np.argmin(np.abs(self.n_nonzeros - n_nonzero))]
+            msg = (
+                f"n_nonzero={n_nonzero} is not a size of this path; the nearest is {near}. "
+                "Ask for it through n_nonzeros"
+            )
+            raise ValueError(msg)
+        return index
+
+
+def automatic_sizes(n_available: int, n_sizes: int = N_AUTO) -> Array:
+    """Every size, or ``n_sizes`` logarithmically spaced ones from 1 to all features."""
+    if n_available <= n_sizes:
+        return np.arange(1, n_available + 1)
+    n_points = n_sizes
+    while True:
+        sizes = np.unique(np.round(np.geomspace(1, n_available, n_points)).astype(np.intp))
+        if sizes.size >= n_sizes:
+            return sizes
+        n_points += max(1, n_sizes - sizes.size)
+
+
+def search_path(
+    S: Covariance,
+    n_nonzeros: Array,
+    *,
+    nonnegative: bool = False,
+    effort: str = "balanced",
+    forbidden: Array | None = None,
+    certify: str | bool = False,
+) -> CardinalityPath:
+    """The best component of each size, by many starts at small sizes and sweeps over all.
+
+    Parameters
+    ----------
+    S : Covariance
+        Of the data.
+    n_nonzeros : ndarray of int
+        Sizes, ascending and distinct.
+    nonnegative : bool
+        Whether loadings are at least zero.
+    effort : {"fast", "balanced", "thorough"}
+        How many starts at how many sizes.
+    forbidden : ndarray of int, optional
+        Features that stay out.
+    certify : {False, "instant", "standard"}
+        Whether to prove upper bounds, and how hard to try.
+
+    Returns
+    -------
+    CardinalityPath
+    """
+    closed = np.empty(0, dtype=np.intp) if forbidden is None else forbidden
+    constraints = [
+        LoadingConstraint(S.n_features, int(k), nonnegative, forbidden=closed) for k in n_nonzeros
+    ]
+    known = _searched(S, constraints, PATH_EFFORTS[effort])
+    values = np.maximum.accumulate(known.values)
+    largest = float(leading_eigenpairs(S, 1)[0][0])
+    if constraints[-1].size + closed.size >= S.n_features and not nonnegative:
+        values[-1] = max(values[-1], largest)
+    bounds = _certified(S, constraints, values, str(certify)) if certify else None
+    return CardinalityPath(
+        np.asarray(n_nonzeros),
+        values,
+        values / largest,
+        Supports(known.packed, S.n_features),
+        S,
+        nonnegative,
+        bounds,
+    )
+
+
+def _searched(
+    S: Covariance, constraints: list[LoadingConstraint], effort: StartEffort
+) -> BestKnown:
+    spectrum = SupportSpectrum(S)
+    sizes = np.array([constraint.n_nonzero for constraint in constraints])
+    known = BestKnown(sizes, S.n_features)
+    starts = start_directions(S, spectrum, effort, constraints[0])
+    known.offer(len(sizes) - 1, *largest_support(spectrum, constraints[-1], starts))
+    for index in effort.sizes(sizes):
+        known.offer(index, *search_size(S, spectrum, constraints[index], starts, effort))
+    news = np.ones(len(sizes), dtype=bool)
+    sweep(spectrum, constraints, known, news, upwards=False)
+    news = sweep(spectrum, constraints, known, news, upwards=True)
+    for turn in range(MAX_SWEEPS):
+        if not news.any():
+            break
+        news = sweep(spectrum, constraints, known, news, upwards=turn % 2 == 1)
+    _keep_smaller_components(known)
+    return known
+
+
+def _keep_smaller_components(known: BestKnown) -> None:
+    """Where a smaller component is better than a larger one, it serves both sizes."""
+    for index in range(1, known.values.size):
+        if known.values[index] < known.values[index - 1]:
+            known.values[index] = known.values[index - 1]
+            known.packed[index] = known.packed[index - 1]
+
+
+def _certified(
+    S: Covariance, constraints: list[LoadingConstraint], values: Array, tier: str
+) -> Array:
+    """Proven upper bounds; any bound of a size also limits all smaller sizes."""
+    from loadstone.selection.path_bounds import upper_bound
+
+    bounds = np.array(
+        [upper_bound(S, c, value, tier) for c, value in zip(constraints, values, strict=True)]
+    )
+    return np.minimum.accumulate(bounds[::-1])[::-1]

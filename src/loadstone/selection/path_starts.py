@@ -1,0 +1,140 @@
+"""Where paths begin: many starts at a few small sizes.
+
+A single continuation from the principal component misses small groups of features that
+correlate strongly among themselves but not with the rest; they show as columns of the
+covariance with a few large entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance, Support
+from loadstone.selection.path_sweep import best_mask, settle
+from loadstone.solvers.exchange import improve_by_exchange
+from loadstone.solvers.starts import both_signs, column_starts, eigenvector_starts
+from loadstone.solvers.support_spectrum import SupportSpectrum
+
+#: Squarings of the entries before they are summed: the more, the smaller the groups found.
+N_SQUARINGS = 4
+#: Bytes of a block of columns while they are looked at: what a cache holds.
+BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class StartEffort:
+    """How much is tried at the sizes where a path begins.
+
+    Attributes
+    ----------
+    n_eigenvectors : int
+        Leading eigenvectors to start from.
+    n_columns : int
+        Columns of the covariance for each way to rank them.
+    n_settled : int
+        Starts followed to the end at each size.
+    per_octave : int
+        Sizes to start at for each doubling of the size.
+    max_size : int
+        Largest size with its own starts; larger ones follow by continuation.
+    n_exchanges : int
+        Largest number of exchanges of two features at each size.
+    """
+
+    n_eigenvectors: int = 8
+    n_columns: int = 48
+    n_settled: int = 12
+    per_octave: int = 2
+    max_size: int = 256
+    n_exchanges: int = 4
+
+    def sizes(self, n_nonzeros: Array) -> list[int]:
+        """Positions in ``n_nonzeros`` of the sizes that get starts of their own."""
+        small = n_nonzeros[n_nonzeros <= self.max_size]
+        if small.size == 0:
+            return []
+        n_octaves = np.log2(max(2.0, small[-1] / small[0]))
+        wanted = np.geomspace(small[0], small[-1], 1 + int(np.ceil(self.per_octave * n_octaves)))
+        return np.unique(np.searchsorted(small, np.floor(wanted + 1e-9))).tolist()
+
+
+def start_directions(
+    S: Covariance, spectrum: SupportSpectrum, effort: StartEffort, constraint: LoadingConstraint
+) -> Array:
+    """Eigenvectors and concentrated columns, as a block of directions."""
+    allowed = np.setdiff1d(np.flatnonzero(S.diagonal() > 0), constraint.forbidden)
+    V = eigenvector_starts(S, min(effort.n_eigenvectors, allowed.size))
+    features = concentrated_columns(S, spectrum, effort.n_columns, allowed)
+    # A column of S has its own sign: its diagonal entry is positive.
+    return np.hstack([both_signs(V) if constraint.nonnegative else V, column_starts(S, features)])
+
+
+def concentrated_columns(
+    S: Covariance, spectrum: SupportSpectrum, n: int, features: Support
+) -> Support:
+    """Features whose covariances with others are large and few.
+
+    For p = 4, 8, 16, ... the ``n`` columns with the largest ``sum_i S_ij^p`` are taken:
+    small p finds those that belong to large groups, large p those in very small ones.
+    Only one block of columns is held at a time.
+    """
+    if features.size <= n:
+        return features
+    width = max(16, BLOCK_BYTES // (4 * S.n_features))
+    sums = np.zeros((N_SQUARINGS, features.size))
+    scale = np.float32(1.0 / max(float(S.diagonal().max()), np.finfo(np.float32).tiny))
+    rows = None if spectrum.rows is None else spectrum.rows.astype(np.float32) * np.sqrt(scale)
+    for start in range(0, features.size, width):
+        at = features[start : start + width]
+        C = column_starts(S, at).T * scale if rows is None else rows[at] @ rows.T
+        C = C.astype(np.float32, copy=False)
+        for row in sums:
+            np.multiply(C, C, out=C)
+            row[start : start + width] = np.einsum("ij,ij->i", C, C)
+    best = np.argpartition(-sums, n, axis=1)[:, :n]
+    return features[np.unique(best)]
+
+
+def search_size(
+    S: Covariance,
+    spectrum: SupportSpectrum,
+    constraint: LoadingConstraint,
+    starts: Array,
+    effort: StartEffort,
+) -> tuple[Array, float]:
+    """The best support from a block of start directions, as a mask, and its variance."""
+    W = constraint.best_loading(starts)
+    scores = _variances(S, spectrum, W)
+    seen: dict[bytes, Array] = {}
+    for j in np.argsort(-scores, kind="stable"):
+        support = W[:, j] != 0
+        seen.setdefault(np.packbits(support).tobytes(), support)
+        if len(seen) == effort.n_settled:
+            break
+    settled = [settle(spectrum, support, constraint) for support in seen.values()]
+    support, value, image = max(settled, key=lambda found: found.value)
+    w = np.where(support, image, 0) / np.linalg.norm(image[support])
+    w, value = improve_by_exchange(S, w, value, constraint, effort.n_exchanges)
+    return w != 0, value
+
+
+def _variances(S: Covariance, spectrum: SupportSpectrum, W: Array) -> Array:
+    """``w'Sw`` of each column of a block of sparse loadings."""
+    if spectrum.rows is None:
+        return np.einsum("ij,ij->j", W, S @ W)
+    used = np.flatnonzero(W.any(axis=1))
+    return np.square(W[used].T @ spectrum.rows[used]).sum(axis=1)
+
+
+def largest_support(
+    spectrum: SupportSpectrum, constraint: LoadingConstraint, starts: Array
+) -> tuple[Array, float]:
+    """The best support of the largest size: PCA, or the best of several non-negative ones."""
+    if not constraint.nonnegative:
+        starts = starts[:, :1]
+    settled = [settle(spectrum, best_mask(f, constraint), constraint) for f in starts.T[:16]]
+    best = max(settled, key=lambda found: found.value)
+    return best.support, best.value

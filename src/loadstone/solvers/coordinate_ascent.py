@@ -1,0 +1,249 @@
+"""Non-negative sparse PCA, all components at once (Zass & Shashua, NIPS 2006).
+
+Maximises ``1/2 ||U'X||^2 - (alpha/4) ||I - U'U||^2 - beta 1'U1`` over ``U >= 0``
+(Eq. 3) one entry at a time; in a single entry the objective is a quartic whose
+maximiser is found exactly (Eq. 4 and 5).
+
+Notation: ``U`` (n_features x n_components); ``A = X X'`` is divided by its largest
+eigenvalue and ``alpha`` and ``beta`` are in the same unit, so that nothing here
+depends on the scale of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.loadings import Loadings, Stop
+from loadstone.solvers.coordinate_ascent_caches import Products, products_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["CoordinateAscent", "largest_sparsity_penalty", "objective", "scaled_penalties"]
+
+# The carried products drift by rounding; over this many sweeps no digit is lost.
+_REFRESH_EVERY = 20
+# New starts for vanished columns before they are given up.
+_MAX_RESEEDS = 10
+# Power steps that lead a new start away from the columns there are.
+_RESEED_STEPS = 50
+
+
+def largest_sparsity_penalty(eigenvalue: float, alpha: float) -> float:
+    """beta_max: along unit v with v'Av = eigenvalue a component lives iff beta 1'v < beta_max."""
+    total = eigenvalue + alpha
+    return (total / 3.0) * float(np.sqrt(2.0 * total / (3.0 * alpha)))
+
+
+def scaled_penalties(
+    alpha: float, beta: float, eigenvalue: float, n_features: int
+) -> tuple[float, float]:
+    """The paper's alpha and beta as ``(overlap_penalty, sparsity_penalty)``.
+
+    ``eigenvalue`` is the largest one of the paper's ``A = XX'``, a sum over the
+    centred samples that is not divided by their number.
+    """
+    unit = largest_sparsity_penalty(eigenvalue, alpha) / np.sqrt(n_features)
+    return alpha / eigenvalue, float(beta / unit)
+
+
+class Ascent(NamedTuple):
+    """One run: the components, the objective after every sweep, and how it ended."""
+
+    U: Array
+    trace: Array
+    converged: bool
+
+
+@dataclass(frozen=True)
+class CoordinateAscent:
+    """Joint coordinate ascent for non-negative, sparse, nearly orthogonal components.
+
+    Parameters
+    ----------
+    overlap_penalty : float
+        alpha in units of the largest eigenvalue of the covariance.
+    sparsity_penalty : float
+        beta in units of ``beta_max / sqrt(n_features)``.
+    n_init : int
+        Starts: the leading eigenvectors cut at zero, then random ones.
+    max_iter : int
+        Sweeps over all entries, per start.
+    tol : float
+        Stop when a sweep raises the objective by less than this share of it.
+    """
+
+    overlap_penalty: float = 1.0
+    sparsity_penalty: float = 0.0
+    n_init: int = 1
+    max_iter: int = 1000
+    tol: float = 1e-7
+
+    def __call__(
+        self,
+        S: Covariance,
+        n_components: int,
+        rng: np.random.Generator,
+        starts: Sequence[Array] = (),
+    ) -> Loadings:
+        """The best ascent over ``starts``, or over ``n_init`` of its own where none are given.
+
+        The matrix of the result holds the components scaled to unit norm, without
+        those that vanished; ``details["raw"]`` holds them as they were found.
+        """
+        values, vectors = leading_eigenpairs(S, min(n_components, S.n_features))
+        products = products_of(S, _positive(float(values[0])))
+        solid = values > values[0] * S.n_features * np.finfo(S.dtype).eps
+        vectors = vectors[:, solid]
+        if not starts:
+            shape = (S.n_features, n_components)
+            drawn = [_random_start(shape, rng) for _ in range(self.n_init - 1)]
+            starts = [_eigenvector_start(vectors, n_components, rng), *drawn]
+        alpha, beta = self.penalties(S.n_features)
+        best: Ascent | None = None
+        for start in starts:
+            run = self._ascend(products, start.astype(S.dtype), vectors, alpha, beta)
+            if best is None or run.trace[-1] > best.trace[-1]:
+                best = run
+        assert best is not None
+        return self._result(best, float(values[0]), alpha, beta)
+
+    def penalties(self, n_features: int) -> tuple[float, float]:
+        """The values alpha and beta for a covariance of largest eigenvalue 1."""
+        unit = largest_sparsity_penalty(1.0, self.overlap_penalty) / np.sqrt(n_features)
+        return float(self.overlap_penalty), float(self.sparsity_penalty * unit)
+
+    def _ascend(
+        self, products: Products, start: Array, vectors: Array, alpha: float, beta: float
+    ) -> Ascent:
+        """Ascend; where columns vanished, re-seed them and go on as long as that pays."""
+        run = ascend(products, start, alpha, beta, self.max_iter, self.tol)
+        for _ in range(_MAX_RESEEDS):
+            left = self.max_iter - (len(run.trace) - 1)
+            U = reseed_dead(products, run.U, vectors, alpha, beta) if left > 0 else None
+            if U is None:
+                break
+            more = ascend(products, U, alpha, beta, left, self.tol)
+            run = Ascent(more.U, np.concatenate([run.trace, more.trace[1:]]), more.converged)
+        return run
+
+    def _result(self, run: Ascent, eigenvalue: float, alpha: float, beta: float) -> Loadings:
+        alive = run.U.any(axis=0)
+        raw = run.U[:, alive]
+        details = {"raw": raw, "eigenvalue": eigenvalue, "alpha": alpha, "beta": beta}
+        return Loadings(
+            matrix=raw / np.linalg.norm(raw, axis=0),
+            objective=run.trace,
+            n_iter=len(run.trace) - 1,
+            stop=Stop.CONVERGED if run.converged else Stop.MAX_ITER,
+            details=MappingProxyType(details),
+        )
+
+
+def _positive(eigenvalue: float) -> float:
+    if not eigenvalue > 0.0:
+        msg = (
+            "the covariance is zero: every feature is constant, so there is no variance to "
+            "explain; check that the rows of the data differ"
+        )
+        raise ValueError(msg)
+    return eigenvalue
+
+
+def objective(products: Products, U: Array, alpha: float, beta: float) -> float:
+    """Eq. 3 in units of the largest eigenvalue, computed afresh."""
+    return _objective(products.captured(U, products.cache(U)), U, U.T @ U, alpha, beta)
+
+
+def _objective(captured: float, U: Array, M: Array, alpha: float, beta: float) -> float:
+    departure = float(np.sum((np.eye(len(M)) - M) ** 2, dtype=np.float64))
+    return 0.5 * captured - 0.25 * alpha * departure - beta * float(U.sum(dtype=np.float64))
+
+
+def ascend(
+    products: Products, start: Array, alpha: float, beta: float, max_iter: int, tol: float
+) -> Ascent:
+    """Sweep over all entries until the objective stops rising."""
+    U = np.array(start, order="C")
+    trace: list[float] = []
+    for iteration in range(max_iter + 1):
+        if iteration % _REFRESH_EVERY == 0:
+            cache, M, R = products.cache(U), U.T @ U, np.sum(U * U, axis=1)
+        trace.append(_objective(products.captured(U, cache), U, M, alpha, beta))
+        if iteration and trace[-1] - trace[-2] <= tol * abs(trace[-1]):
+            return Ascent(U, np.array(trace), converged=True)
+        if iteration < max_iter:
+            products.sweep(U, cache, M, R, alpha, beta)
+    return Ascent(U, np.array(trace), converged=False)
+
+
+def reseed_dead(
+    products: Products, U: Array, vectors: Array, alpha: float, beta: float
+) -> Array | None:
+    """``U`` with one empty column restarted, or ``None`` where no restart raises the objective.
+
+    Along a unit vector v an empty column sees the same quartic as a single entry,
+    with ``c2 = v'Av + alpha (1 - ||U'v||^2)`` and ``c1 = -beta 1'v``. After a sweep an
+    empty column has no single coordinate left to leave zero by, so v runs over the
+    positive and negative parts of ``vectors``, before and after power steps on
+    ``A - alpha UU'``, cut to their largest entries.
+    """
+    from loadstone.solvers.coordinate_ascent_kernels import quartic_maximiser
+
+    dead = np.flatnonzero(~U.any(axis=0))
+    if dead.size == 0:
+        return None
+    parts = np.hstack([vectors, -vectors])
+    V = _cut_starts(np.hstack([parts, _away_from(products, U, parts, alpha)]))
+    c2 = np.sum(V * products.times(V), axis=0) + alpha * (1.0 - np.sum((U.T @ V) ** 2, axis=0))
+    c1 = -beta * V.sum(axis=0)
+    lengths = [quartic_maximiser(float(a), float(b), alpha) for a, b in zip(c2, c1, strict=True)]
+    length = np.array(lengths)
+    gain = -0.25 * alpha * length**4 + 0.5 * c2 * length**2 + c1 * length
+    best = int(np.argmax(gain))
+    if gain[best] <= 0.0:
+        return None
+    seeded = U.copy()
+    seeded[:, dead[0]] = length[best] * V[:, best]
+    return seeded
+
+
+def _away_from(products: Products, U: Array, V: Array, alpha: float) -> Array:
+    """Non-negative power steps from ``V`` on ``A - alpha UU'``, shifted to stay monotone."""
+    shift = alpha * float(np.linalg.norm(U.T @ U, 2))
+    for _ in range(_RESEED_STEPS):
+        V = np.maximum(V, 0.0)
+        V = products.times(V) - alpha * (U @ (U.T @ V)) + shift * V
+        V = V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(V.dtype).tiny)
+    return V
+
+
+def _cut_starts(V: Array) -> Array:
+    """Unit vectors: positive parts of the columns, cut to 1, 2, 4, ... and to all entries."""
+    V = np.maximum(V, 0.0)
+    V = V[:, V.any(axis=0)]
+    rank = np.argsort(np.argsort(-V, axis=0, kind="stable"), axis=0, kind="stable")
+    sizes = [*(2**i for i in range(int(np.log2(V.shape[0])) + 1)), V.shape[0]]
+    cut = np.hstack([np.where(rank < size, V, 0.0) for size in sizes])
+    return (cut / np.linalg.norm(cut, axis=0)).astype(V.dtype, copy=False)
+
+
+def _eigenvector_start(vectors: Array, n_components: int, rng: np.random.Generator) -> Array:
+    """The heavier sign of each eigenvector, cut at zero; random beyond their number."""
+    positive, negative = np.maximum(vectors, 0.0), np.maximum(-vectors, 0.0)
+    heavier = np.linalg.norm(positive, axis=0) >= np.linalg.norm(negative, axis=0)
+    start = np.where(heavier, positive, negative)
+    start /= np.linalg.norm(start, axis=0)
+    drawn = _random_start((vectors.shape[0], n_components - vectors.shape[1]), rng)
+    return np.hstack([start, drawn])
+
+
+def _random_start(shape: tuple[int, int], rng: np.random.Generator) -> Array:
+    """Unit vectors drawn from the non-negative orthant."""
+    U = np.abs(rng.standard_normal(shape))
+    return U / np.linalg.norm(U, axis=0)

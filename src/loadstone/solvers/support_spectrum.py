@@ -1,0 +1,101 @@
+"""Leading eigenpairs on supports that differ by a few features at a time.
+
+Notation: ``S = Z Z'`` with one row ``z_i`` of ``Z`` per feature, and for a support A
+``G = sum_{i in A} z_i z_i'``, n_samples x n_samples. ``G`` has the eigenvalues of
+``S_AA``, and a feature that joins or leaves costs one rank-1 update, so the eigenpair of
+a support of thousands of features costs no more than that of a few.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+
+from loadstone.covariance import Array, Covariance, DataCovariance, leading_eigenpairs
+from loadstone.covariance.containers import InMemoryRows
+
+#: Largest number of samples for which ``G`` is kept.
+MAX_SAMPLES = 1024
+#: Largest dense copy of the centred data.
+MAX_BYTES = 512 << 20
+#: Rank-1 updates after which rounding is removed by forming ``G`` anew.
+MAX_UPDATES = 4096
+
+
+class SupportSpectrum:
+    """The best signed loadings on a support, for a sequence of similar supports.
+
+    Parameters
+    ----------
+    S : Covariance
+        Wide dense data in memory is held as centred rows and ``G`` is updated; anything
+        else is restricted to each support in turn.
+    """
+
+    def __init__(self, S: Covariance) -> None:
+        self.S = S
+        self.rows = _centred_rows(S)
+        if self.rows is not None:
+            n = self.rows.shape[1]
+            self._gram = np.zeros((n, n))
+            self._members = np.zeros(S.n_features, dtype=bool)
+            self._updates = 0
+
+    def leading(self, support: Array) -> tuple[float, Array]:
+        """Largest eigenvalue of ``S`` on the support (a mask), and ``S w`` for its vector ``w``.
+
+        ``S w`` holds all there is to know: on the support it is the eigenvalue times ``w``,
+        outside of it it says what each feature would contribute.
+        """
+        if self.rows is None:
+            return self._restricted(support)
+        if np.count_nonzero(support) <= self.rows.shape[1] // 2:
+            inside = self.rows[support]
+            value, w = _leading_pair(inside @ inside.T)
+            y = w.astype(self.rows.dtype) @ inside
+        else:
+            self._move(support)
+            value, unit = _leading_pair(self._gram)
+            y = unit.astype(self.rows.dtype) * np.sqrt(max(value, 0.0))
+        return value, self.rows @ y
+
+    def _restricted(self, support: Array) -> tuple[float, Array]:
+        inside = np.flatnonzero(support)
+        values, vectors = leading_eigenpairs(self.S.restrict(inside), 1)
+        w = np.zeros(self.S.n_features, dtype=self.S.dtype)
+        w[inside] = vectors[:, 0]
+        return float(values[0]), self.S @ w
+
+    def _move(self, support: Array) -> None:
+        changed = np.flatnonzero(support != self._members)
+        self._updates += changed.size
+        if self._updates > MAX_UPDATES or 2 * changed.size > np.count_nonzero(support):
+            inside = self.rows[support]
+            self._gram = np.asarray(inside.T @ inside, dtype=np.float64)
+            self._updates = 0
+        else:
+            joined, left = changed[support[changed]], changed[~support[changed]]
+            for features, sign in ((joined, 1.0), (left, -1.0)):
+                if features.size:
+                    Z = self.rows[features].astype(np.float64, copy=False)
+                    self._gram += sign * (Z.T @ Z)
+        self._members = support.copy()
+
+
+def _leading_pair(matrix: Array) -> tuple[float, Array]:
+    last = matrix.shape[0] - 1
+    values, vectors = eigh(matrix, subset_by_index=(last, last), check_finite=False)
+    return float(values[0]), vectors[:, 0]
+
+
+def _centred_rows(S: Covariance) -> Array | None:
+    """One contiguous row per feature with ``S = Z Z'``, where that is small enough to hold."""
+    if not isinstance(S, DataCovariance) or not isinstance(S.rows, InMemoryRows):
+        return None
+    n_samples, n_features = S.rows.shape
+    small = n_samples * n_features * S.dtype.itemsize <= MAX_BYTES and n_samples <= MAX_SAMPLES
+    if S.rows.is_sparse or n_samples > n_features or not small:
+        return None
+    Z = S.centred_columns(np.arange(n_features))
+    Z /= S.dtype.type(np.sqrt(S.n_samples - 1.0))
+    return np.ascontiguousarray(Z.T)
