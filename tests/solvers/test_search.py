@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loadstone.solvers.greedy_start import greedy_support
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.loadings import Stop
 from loadstone.solvers.em import EM
-from loadstone.solvers.greedy_start import greedy_support
 from loadstone.solvers.portfolio import Portfolio
 from loadstone.solvers.power_iteration import iterate
 from loadstone.solvers.renormalise import is_kkt, nonnegative_leading, renormalise

@@ -183,7 +183,9 @@ class ElasticNetPCA(BaseComponents):
         matrix = found.matrix[:, alive]
         if self.renormalize:
             matrix = _renormalised(S, matrix)
-        return Extraction(matrix, (Loadings(matrix, found.objective, found.n_iter, found.stop),), exhausted)
+        return Extraction(
+            matrix, (Loadings(matrix, found.objective, found.n_iter, found.stop),), exhausted
+        )
 
     def _penalties(self) -> list[float]:
         penalties = np.atleast_1d(np.asarray(self.penalty, dtype=float))

@@ -152,7 +152,9 @@ def _check(n_samples: int, n_subsamples: int, threshold: float) -> None:
         msg = f"n_subsamples={n_subsamples} must be at least 1"
         raise ValueError(msg)
     if n_samples < 4:
-        msg = f"{n_samples} sample(s) cannot be halved into samples that vary; at least 4 are needed"
+        msg = (
+            f"{n_samples} sample(s) cannot be halved into samples that vary; at least 4 are needed"
+        )
         raise ValueError(msg)
 
 

@@ -1,6 +1,6 @@
 """Compiled inner loop of the l0 noise model: cyclic hard thresholding of single entries."""
 
-import numba as nb  # noqa: TID251
+import numba as nb
 import numpy as np
 
 from loadstone.covariance.protocol import Array
