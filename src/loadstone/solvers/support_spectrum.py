@@ -89,6 +89,7 @@ class SupportSpectrum:
         return values, self.S @ w
 
     def _move(self, support: Array) -> None:
+        assert self.rows is not None
         changed = np.flatnonzero(support != self._members)
         self._updates += changed.size
         if self._updates > MAX_UPDATES or 2 * changed.size > np.count_nonzero(support):
