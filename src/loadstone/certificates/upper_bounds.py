@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from loadstone.certificates.evaluator import ROW_BLOCK, best_squares, rows_of_covariance
+from loadstone.certificates.evaluator import (
+    ROW_BLOCK,
+    best_squares,
+    reach_limits,
+    rows_of_covariance,
+)
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
 
 if TYPE_CHECKING:
@@ -64,12 +69,19 @@ def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
 def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:
     """Bounds that need single rows of the covariance only; n x n is never stored."""
     size = problem.features.size
-    sums, squares = np.empty(size), np.empty(size)
+    variances = np.asarray(S.diagonal(), dtype=np.float64)[problem.features]
+    squares = reach_limits(S, problem, variances)
+    sums = np.sqrt(problem.n_nonzero * squares)
+    found = np.where(problem.forced, np.inf, 0.0)
+    order = np.argsort(-squares, kind="stable")
     for start in range(0, size, ROW_BLOCK):
-        at = np.arange(start, min(start + ROW_BLOCK, size))
+        at = order[start : start + ROW_BLOCK]
+        if squares[at[0]] <= np.partition(found, -problem.n_nonzero)[-problem.n_nonzero]:
+            # The rows that follow cannot be among the best, nor their limits.
+            break
         part = rows_of_covariance(S, problem.features, at)
         sums[at] = _reach(part, at, problem, power=1)
-        squares[at] = _reach(part, at, problem, power=2)
+        squares[at] = found[at] = _reach(part, at, problem, power=2)
     frobenius = float(np.sqrt(sum_of_best(squares, problem)))
     inflated = 1.0 + 8.0 * size * np.finfo(np.float64).eps
     return [

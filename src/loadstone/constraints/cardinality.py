@@ -74,6 +74,15 @@ class LoadingConstraint:
             forbidden=np.union1d(self.forbidden, support).astype(np.intp),
         )
 
+    def on(self, features: Array) -> LoadingConstraint:
+        """The same for loadings on ``features`` (sorted, forced ones included) alone."""
+        return replace(
+            self,
+            n_features=features.size,
+            forced=np.searchsorted(features, self.forced),
+            forbidden=np.flatnonzero(np.isin(features, self.forbidden)),
+        )
+
     def best_loading(self, direction: Array) -> Array:
         """Argmax of <direction, w> over allowed unit-norm w: keep the largest, normalise.
 

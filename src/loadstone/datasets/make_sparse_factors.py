@@ -59,7 +59,9 @@ def make_sparse_factors(
     ((200, 10), array([0.5, 0.5, 0.5, 0.5, 0. ]))
     """
     if len(sizes) != len(factor_std):
-        msg = f"sizes has {len(sizes)} entries and factor_std {len(factor_std)}; give one per factor."
+        msg = (
+            f"sizes has {len(sizes)} entries and factor_std {len(factor_std)}; give one per factor."
+        )
         raise ValueError(msg)
     rng = check_random_state(random_state)
     components = np.zeros((len(sizes), sum(sizes) + n_noise_features))

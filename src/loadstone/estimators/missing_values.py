@@ -42,13 +42,25 @@ def refuse_empty(X: Array, names: Any) -> None:
     for axis, kind in ((1, "row(s)"), (0, "feature(s)")):
         empty = np.flatnonzero(missing.all(axis=axis))
         if empty.size:
-            shown = [str(names[i]) if axis == 0 and names is not None else str(i) for i in empty[:5]]
+            shown = [
+                str(names[i]) if axis == 0 and names is not None else str(i) for i in empty[:5]
+            ]
             more = f" and {empty.size - 5} more" if empty.size > 5 else ""
             msg = (
                 f"Input X contains NaN throughout in {kind} {', '.join(shown)}{more}; "
                 "every row and every feature needs at least one observed value. Drop them first"
             )
             raise ValueError(msg)
+
+
+def refuse_missing_in_dask(X: Any, moments: Moments) -> None:
+    """Say that rows with holes must be in memory, once the moments have shown some."""
+    if is_dask(X) and not np.isfinite(moments.mean).all():
+        msg = (
+            "Input X is a Dask array that contains NaN or infinity; missing values are handled in "
+            "arrays in memory only. Use X.compute() where it fits, or drop rows that hold NaN"
+        )
+        raise ValueError(msg)
 
 
 def rows_in_use(X: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -81,6 +93,7 @@ def standardized_rows(
 
 
 def restricted_rows(rows: IncompleteObservations, support: Array) -> IncompleteObservations:
+    """The observations of the features in ``support`` alone."""
     values, observed = rows.values[:, support], rows.observed[:, support]
     # The unit is the root mean variance, now over fewer features.
     factor = np.sqrt(support.size / rows.values.shape[1])

@@ -147,7 +147,9 @@ class ProbabilisticPCA(ProbabilisticComponents):
         solver = ProbabilisticEM(self.max_iter, self.tol)
         unit = 1.0 if rows is None else rows.unit
         start = FactorModel(W / unit, noise / unit**2)
-        fit = solver(S, start, report) if rows is None else solver.fit_incomplete(rows, start, report)
+        fit = (
+            solver(S, start, report) if rows is None else solver.fit_incomplete(rows, start, report)
+        )
         axes = principal_axes(fit.model.loadings) * unit
         # A direction without variance beyond the noise has no loadings to show.
         axes = axes[:, np.linalg.norm(axes, axis=0) > 0]

@@ -227,7 +227,9 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
                 "starts with no more; set n_components to look for further ones"
             )
             warnings.warn(msg, UserWarning, stacklevel=5)
-        final = solver.refit(observations, selected, support) if self.refit else None
+        final = None
+        if self.refit:
+            final, support = solver.settle(observations, selected, support, threshold)
         return _describe(observations, search, selected, support, final)
 
     def _search(

@@ -139,9 +139,7 @@ def settle(spectrum: SupportSpectrum, support: Array, constraint: LoadingConstra
     return best
 
 
-def _optimum(
-    spectrum: SupportSpectrum, support: Array, constraint: LoadingConstraint
-) -> Component:
+def _optimum(spectrum: SupportSpectrum, support: Array, constraint: LoadingConstraint) -> Component:
     """The best loadings on a support; under non-negativity on the part that stays positive."""
     value, image = spectrum.leading(support)
     if not constraint.nonnegative:

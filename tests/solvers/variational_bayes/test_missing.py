@@ -26,9 +26,7 @@ def test_weights_count_like_repetitions():
     repeated = np.repeat(X, weights, axis=0)
     plain = solver(incomplete_observations(repeated, np.ones(len(repeated)))[0], W, 0.5)
     np.testing.assert_allclose(weighted.bounds, plain.bounds, rtol=1e-9)
-    np.testing.assert_allclose(
-        weighted.state.loadings.mean, plain.state.loadings.mean, atol=1e-8
-    )
+    np.testing.assert_allclose(weighted.state.loadings.mean, plain.state.loadings.mean, atol=1e-8)
 
 
 def test_centring_survives_large_means():

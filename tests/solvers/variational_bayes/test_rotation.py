@@ -46,9 +46,7 @@ def test_gain_equals_the_change_of_the_bound(name):
     np.testing.assert_allclose(moved.total, M.T @ rows.total @ M, rtol=1e-6, atol=1e-6)
     back = np.linalg.inv(M)
     before = part_of_bound(rows, scores, 0.0, 30.0, prior)
-    after = part_of_bound(
-        moved, back @ scores @ back.T, -2 * np.linalg.slogdet(M)[1], 30.0, prior
-    )
+    after = part_of_bound(moved, back @ scores @ back.T, -2 * np.linalg.slogdet(M)[1], 30.0, prior)
     assert result.gain == pytest.approx(after - before, rel=1e-6, abs=1e-6)
     np.testing.assert_allclose(
         moved.log_determinants - rows.log_determinants, 2 * np.linalg.slogdet(M)[1], atol=1e-10

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Many small Gaussian posteriors at once, without ever storing their covariances.
 
 Notation: row ``i`` has covariance ``Sigma_i = D^1/2 (I + tau D^1/2 S_i D^1/2)^-1 D^1/2``

@@ -88,9 +88,7 @@ def update(
     prune: bool,
 ) -> State:
     """Scores, mean, loadings, noise and ``q(z)``, then the hyperparameters for the next round."""
-    latent = observations.latent(
-        state.loadings, state.noise_precision, state.location, broad.beta
-    )
+    latent = observations.latent(state.loadings, state.noise_precision, state.location, broad.beta)
     D = state.prior_variance
     keep = observations.needs_moments
     loadings = gaussian_rows(
@@ -103,9 +101,7 @@ def update(
         )
     error = half_squared_error(latent, loadings, observations.counts)
     noise = update_noise(error, observations.counts, broad)
-    bound = lower_bound(
-        observations, latent, loadings, noise, error, state.prior, D > 0, broad
-    )
+    bound = lower_bound(observations, latent, loadings, noise, error, state.prior, D > 0, broad)
     felt = replace(
         state,
         loadings=loadings,

@@ -24,9 +24,7 @@ def weakest_vanishing(loadings: GaussianRows, prior_variance: Array) -> Array:
     prior = np.where(free, prior_variance, 1.0)
     data_precision = 1.0 / variance - 1.0 / prior
     vanishing = free & ((loadings.mean / variance) ** 2 <= data_precision)
-    rise = np.where(
-        vanishing, np.log(prior / variance) - loadings.mean**2 / variance, -np.inf
-    )
+    rise = np.where(vanishing, np.log(prior / variance) - loadings.mean**2 / variance, -np.inf)
     best = rise.argmax(axis=1)
     marked = np.zeros_like(free)
     rows = np.arange(free.shape[0])

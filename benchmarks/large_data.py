@@ -1,0 +1,98 @@
+"""Data larger than memory: peak memory and passes.
+
+``python benchmarks/large_data.py [GIGABYTES] [FOLDER]`` writes a float32 file of that size
+(8 by default), fits it memory-mapped and through Dask, each in a process of its own, and
+prints the peak resident memory. Then the 2700 x 32738 sparse counts of pbmc3k, where the
+papers' data sets are at hand.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from measure import table
+
+N_FEATURES = 2000
+
+FIT = """
+import resource, sys, time
+import numpy as np
+from loadstone import SparsePCA
+path, n = sys.argv[1], int(sys.argv[2])
+X = np.memmap(path, dtype="float32", mode="r", shape=(n, {p}))
+if {dask}:
+    import dask, dask.array as da
+    dask.config.set(scheduler="threads", num_workers=2)
+    rows = 20_000
+    def read(i):
+        return np.array(np.memmap(path, dtype="float32", mode="r", shape=(n, {p}))[i : i + rows])
+    X = da.concatenate([
+        da.from_delayed(dask.delayed(read)(i), (min(rows, n - i), {p}), "float32")
+        for i in range(0, n, rows)
+    ])
+start = time.perf_counter()
+model = SparsePCA(3, n_nonzero=20).fit(X)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(time.perf_counter() - start, peak, model.cardinality_.tolist(), sep=";")
+"""
+
+PBMC = """
+import resource, sys, time
+sys.path.insert(0, "tests")
+from real_data import arrays, sparse_counts
+import warnings
+warnings.simplefilter("ignore")
+from loadstone import SparsePCA
+X = sparse_counts("pbmc3k.npz")
+start = time.perf_counter()
+model = SparsePCA(5, n_nonzero=50).fit(X)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(time.perf_counter() - start, peak, model.cardinality_.tolist(), sep=";")
+"""
+
+
+def write(path: Path, n_samples: int) -> None:
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((5, N_FEATURES)).astype(np.float32)
+    with path.open("wb") as file:
+        for start in range(0, n_samples, 10_000):
+            rows = min(10_000, n_samples - start)
+            block = rng.standard_normal((rows, 5), dtype=np.float32) @ factors
+            block += rng.standard_normal((rows, N_FEATURES), dtype=np.float32)
+            block.tofile(file)
+
+
+def run(code: str, *args: object) -> list[str]:
+    command = [sys.executable, "-c", code, *map(str, args)]
+    root = Path(__file__).resolve().parents[1]
+    return (
+        subprocess.run(command, check=True, capture_output=True, text=True, cwd=root)
+        .stdout.strip()
+        .split(";")
+    )
+
+
+def main() -> None:
+    gigabytes = float(sys.argv[1]) if len(sys.argv) > 1 else 8.0
+    n_samples = int(gigabytes * 2**30 / 4 / N_FEATURES)
+    rows = []
+    with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
+        path = Path(folder) / "big.dat"
+        write(path, n_samples)
+        for name, dask in (("memmap", False), ("Dask, threads", True)):
+            said = run(FIT.format(p=N_FEATURES, dask=dask), path, n_samples)
+            rows.append([f"{name}, {gigabytes:g} GB", *map(float, said[:2]), said[2]])
+    try:
+        said = run(PBMC)
+        rows.append(["pbmc3k, CSR", *map(float, said[:2]), said[2]])
+    except subprocess.CalledProcessError:
+        print("pbmc3k is not at hand: set LOADSTONE_DATA to the folder that holds it")
+    print(table(["data", "seconds", "peak GiB", "cardinality"], rows))
+
+
+if __name__ == "__main__":
+    main()
