@@ -219,10 +219,7 @@ def sigg():
     for title, parameters in cases.items():
         rows = []
         totals = set()
-        ways = [("projection", False), ("schur", False)]
-        # Without a size a refinement takes minutes.
-        ways += [("schur", True)] if "n_nonzero" in parameters else []
-        for deflation, refine in ways:
+        for deflation, refine in (("projection", False), ("schur", False), ("schur", True)):
             model = SparsePCA(
                 N_COMPONENTS, nonnegative=True, deflation=deflation, refine=refine, **parameters
             )
@@ -230,7 +227,7 @@ def sigg():
             label = f"SparsePCA, {deflation}" + (", refined" if refine else "")
             rows.append(sigg_row(label, S, model.components_, seconds))
             totals.add(int(model.cardinality_.sum()))
-        for overlap_penalty in (0.1, 1.0, 10.0):
+        for overlap_penalty in (0.1, 1.0, 3.0, 10.0):
             start = time.perf_counter()
             model = nspca_of_size(X, overlap_penalty, max(totals))
             seconds = time.perf_counter() - start
