@@ -15,6 +15,7 @@ from loadstone.datasets.fetch import (
 )
 from loadstone.datasets.load_pitprops import load_pitprops
 from loadstone.datasets.make_sector_returns import make_sector_returns
+from loadstone.datasets.make_sparse_factors import make_sparse_factors
 
 __all__ = [
     "fetch_associated_press",
@@ -30,4 +31,5 @@ __all__ = [
     "list_datasets",
     "load_pitprops",
     "make_sector_returns",
+    "make_sparse_factors",
 ]
