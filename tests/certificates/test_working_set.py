@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from loadstone.certificates import branch_and_bound as branching
+from loadstone.certificates import problem as problem_module
 from loadstone.certificates import prove, working_set
 from loadstone.certificates.dual_bound import propose_dual
 from loadstone.certificates.evaluator import evaluate
 from loadstone.certificates.problem import SupportProblem
 from loadstone.certificates.tighten import symmetric_block
-from loadstone.certificates.upper_bounds import row_bounds
+from loadstone.certificates.upper_bounds import gram_eigenvalue, row_bounds
 from loadstone.certificates.working_set import extended, with_limits
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
@@ -100,3 +101,23 @@ def test_limits_from_variances_change_no_bound(nonnegative):
     by_rows = {bound.name: bound.value for bound in row_bounds(S, problem)}
     for bound in row_bounds(dense, problem):
         assert by_rows[bound.name] == pytest.approx(bound.value, rel=1e-9)
+
+
+def test_the_largest_eigenvalue_of_a_wide_covariance_comes_from_the_samples():
+    S = planted(3, standardize=True)
+    problem = SupportProblem.of(60, 55, forbidden=[0, 1])
+    dense = S.block(problem.features, problem.features)
+    bound = gram_eigenvalue(S, problem)
+    assert bound == pytest.approx(np.linalg.eigvalsh(dense)[-1], rel=1e-9)
+    assert bound >= np.linalg.eigvalsh(dense)[-1]
+
+
+def test_very_large_supports_get_instant_bounds(small_limits, monkeypatch):
+    monkeypatch.setattr(sys.modules["loadstone.certificates.prove"], "LARGEST_SUPPORT", 20)
+    monkeypatch.setattr(problem_module, "MAX_LEAF", 10)
+    S = planted(3, standardize=True)
+    constraint, loading = best_component(S, 30, nonnegative=True)
+    found = prove(S, constraint, loading, effort="full")
+    assert found.n_nodes == 1
+    assert found.tree.duals == []
+    assert found.verify(S) == found.upper_bound > found.value

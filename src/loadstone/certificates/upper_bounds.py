@@ -19,6 +19,7 @@ from loadstone.certificates.evaluator import (
     rows_of_covariance,
 )
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
+from loadstone.covariance.from_data import DataCovariance
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -84,10 +85,27 @@ def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:
         squares[at] = found[at] = _reach(part, at, problem, power=2)
     frobenius = float(np.sqrt(sum_of_best(squares, problem)))
     inflated = 1.0 + 8.0 * size * np.finfo(np.float64).eps
-    return [
+    bounds = [
         NamedBound(frobenius * inflated, "Frobenius norm"),
         NamedBound(_largest(sums, problem) * inflated, "largest row sum"),
     ]
+    if isinstance(S, DataCovariance) and S.rows.shape[0] <= SPECTRAL_LIMIT:
+        bounds.append(NamedBound(gram_eigenvalue(S, problem), "largest eigenvalue"))
+    return bounds
+
+
+def gram_eigenvalue(S: DataCovariance, problem: SupportProblem) -> float:
+    """Largest eigenvalue of a wide covariance, from the Gram matrix of the samples."""
+    n_rows = S.rows.shape[0]
+    gram = np.zeros((n_rows, n_rows))
+    for start in range(0, problem.features.size, SPECTRAL_LIMIT):
+        part = S.centred_columns(problem.features[start : start + SPECTRAL_LIMIT])
+        gram += np.asarray(part @ part.T, dtype=np.float64)
+    gram /= S.n_samples - 1.0
+    largest = scipy.linalg.eigvalsh(gram, subset_by_index=[n_rows - 1, n_rows - 1])[0]
+    # The trace bounds the norm of the Gram matrix and what each of its sums can be off by.
+    eps = float(np.finfo(S.dtype).eps)
+    return float(largest + 8.0 * (n_rows * np.finfo(np.float64).eps + eps) * np.trace(gram))
 
 
 def _spectrum_cuts(values: Array) -> list[int]:

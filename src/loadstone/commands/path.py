@@ -29,7 +29,7 @@ def path(
     """Follow the best component over the number of features it may use."""
     import loadstone
 
-    if "cardinality_path" not in loadstone.__all__:
+    if not {"cardinality_path", "suggest_cardinality"} <= set(loadstone.__all__):
         msg = "this version of loadstone has no cardinality paths"
         raise OptionError(msg)
     picture = output.with_suffix(".png")
@@ -41,19 +41,20 @@ def path(
             terminal.note(f"note: {note}")
         steps.next("Following the path")
         found = loadstone.cardinality_path(named(table), **options)
-        size, why = loadstone.suggest_cardinality(found)
+        suggestion = loadstone.suggest_cardinality(found)
+        size, why = int(suggestion.n_nonzero), str(suggestion.reason)
         with writing(output) as temporary:
             found.to_frame().to_csv(temporary, index=False)
-        _draw(found, int(size), picture)
-    _print(terminal, found, int(size), why)
+        _draw(found, size, picture)
+    _print(terminal, found, size, why)
     terminal.say(f"wrote {output} and {picture}")
     terminal.result(
         {
             "n_nonzeros": [int(k) for k in found.n_nonzeros],
             "values": [float(v) for v in found.values],
             "ratio": [float(r) for r in found.ratio],
-            "suggested": int(size),
-            "why": str(why),
+            "suggested": size,
+            "why": why,
             "files": [str(output), str(picture)],
         }
     )

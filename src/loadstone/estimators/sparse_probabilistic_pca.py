@@ -145,7 +145,7 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
     Examples
     --------
     >>> from loadstone import SparseProbabilisticPCA
-    >>> from loadstone.datasets.make_sparse_factors import make_sparse_factors
+    >>> from loadstone.datasets import make_sparse_factors
     >>> X, _ = make_sparse_factors(random_state=0)
     >>> model = SparseProbabilisticPCA(n_components=9).fit(X)
     >>> model.cardinality_

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Covariance
+from loadstone.covariance import Array, Covariance
+from loadstone.solvers.renormalise import renormalise
 
 #: Seconds that ``certify="standard"`` may spend on one size.
-STANDARD_SECONDS = 2.0
+STANDARD_SECONDS = 5.0
 
 
-def upper_bound(S: Covariance, constraint: LoadingConstraint, value: float, tier: str) -> float:
-    """An upper limit of the variance under ``constraint``, where ``value`` was reached."""
-    from loadstone.certificates.problem import SupportProblem
-    from loadstone.certificates.upper_bounds import instant_bound
+def upper_bounds(
+    S: Covariance,
+    constraints: Sequence[LoadingConstraint],
+    supports: Iterable[Array],
+    effort: str,
+) -> Array:
+    """An upper limit of the variance at each size; a limit also holds for smaller sizes."""
+    # Certificates compile kernels; a path without them should not.
+    from loadstone.certificates import prove
 
-    problem = SupportProblem.of(
-        S.n_features,
-        constraint.n_nonzero,
-        nonnegative=constraint.nonnegative,
-        forced=constraint.forced,
-        forbidden=constraint.forbidden,
-    )
-    return max(float(instant_bound(S, problem).value), value)
+    time_limit = STANDARD_SECONDS if effort == "standard" else None
+    bounds = []
+    for constraint, support in zip(constraints, supports, strict=True):
+        w = support.astype(S.dtype)
+        w = renormalise(S, w / np.linalg.norm(w), constraint)[0]
+        bounds.append(prove(S, constraint, w, effort=effort, time_limit=time_limit).upper_bound)
+    return np.minimum.accumulate(np.array(bounds)[::-1])[::-1]

@@ -77,8 +77,14 @@ class Greedy:
         rng: np.random.Generator,
         starts: Array | None = None,
     ) -> Loadings:
-        """See :class:`loadstone.solvers.protocol.Solver`; a start gives the first feature."""
-        first = None if starts is None else int(np.argmax(np.abs(starts[:, 0])))
+        """See :class:`loadstone.solvers.protocol.Solver`.
+
+        The first feature is the one of largest variance among the peaks of ``starts``.
+        """
+        first = None
+        if starts is not None:
+            peaks = np.unique(np.argmax(np.abs(starts), axis=0))
+            first = int(peaks[np.argmax(S.diagonal()[peaks])])
         if self.direction == "backward":
             w, values = _shrink(S, constraint)
             details: dict[str, Array] = {}
@@ -172,7 +178,8 @@ class Growth:
         return self._exact_best(state, lower) if self._is_exact else _first_of_best(lower)
 
     def _exact_best(self, state: _State, lower: Array) -> int:
-        bar = float(lower.max()) * (1 - TIE)
+        tie = max(TIE, 64 * float(np.finfo(self.S.dtype).eps))
+        bar = float(lower.max()) * (1 - tie)
         lengths = np.maximum(self.lengths, state.image**2)
         # The crude limit is one formula for all features; only those above the bar get
         # the sharp one, and only those above the bar after that are solved.
@@ -186,14 +193,14 @@ class Growth:
             np.sqrt(lengths[near] - state.image[near] ** 2),
         )
         solved: dict[int, float] = {}
-        best = bar
+        best = -np.inf
         for position in np.argsort(-upper, kind="stable"):
-            if upper[position] < best * (1 - TIE):
+            if solved and upper[position] < max(best * (1 - tie), bar):
                 break
             feature = int(near[position])
             solved[feature] = self.spectrum.value_with(self.inside, feature)
             best = max(best, solved[feature])
-        return min(f for f, reached in solved.items() if reached >= best * (1 - TIE))
+        return min(f for f, reached in solved.items() if reached >= best * (1 - tie))
 
     def _exchange(self, state: _State) -> _State:
         """Drop the feature with the smallest loading and add the best one, while that gains."""
@@ -240,7 +247,8 @@ def _shrink(S: Covariance, constraint: LoadingConstraint) -> tuple[Array, Array]
 
 def _first_of_best(worth: Array) -> int:
     best = float(worth.max())
-    return int(np.flatnonzero(worth >= best - TIE * abs(best))[0])
+    tie = TIE * abs(best) if np.isfinite(best) else 0.0
+    return int(np.flatnonzero(worth >= best - tie)[0])
 
 
 def _two_by_two(a: float, b: Array, c: Array) -> Array:

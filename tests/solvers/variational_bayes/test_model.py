@@ -96,6 +96,12 @@ def test_the_bound_never_falls_on_real_data(prior, name):
         X = X[::6, ::4]
     _, _, posterior = search(X, 8, prior, standardize=name == "glass", max_iter=90)
     assert worst_fall(posterior.bounds) >= -1e-8
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    scale = np.nanstd(X, axis=0) if name == "glass" else None
+    rows, _ = incomplete_observations(X, np.ones(len(X)), scale)
+    solver = VariationalBayes(prior=prior, max_iter=30)
+    start = np.random.default_rng(1).normal(size=(X.shape[1], 5))
+    assert worst_fall(solver(rows, start, 0.5).bounds) >= -1e-8
 
 
 @pytest.mark.parametrize("prior", ALL_PRIORS)
