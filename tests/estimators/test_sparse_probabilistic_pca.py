@@ -149,6 +149,24 @@ def test_float32_stays_float32(X):
     )
 
 
+def test_float32_with_holes_stays_float32(X):
+    Y = with_holes(X, 0.1)[0]
+    model = SparseProbabilisticPCA(4).fit(Y.astype(np.float32))
+    assert model.components_.dtype == model.transform(Y.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(
+        model.components_, SparseProbabilisticPCA(4).fit(Y).components_, atol=1e-4
+    )
+
+
+def test_dask_blocks_with_holes_are_projected_and_not_scored(X):
+    model = SparseProbabilisticPCA(4).fit(X)
+    Y = with_holes(X, 0.1)[0]
+    lazy = da.from_array(Y, chunks=(70, 5))
+    np.testing.assert_allclose(model.transform(lazy).compute(), model.transform(Y), atol=1e-10)
+    with pytest.raises(ValueError, match="compute"):
+        model.score(lazy)
+
+
 @pytest.mark.parametrize("holes", [False, True])
 def test_sample_weights_count_repetitions(X, holes):
     Y = with_holes(X, 0.1)[0] if holes else X
