@@ -5,15 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
-
-from loadstone.commands.app import app
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
 
 
 def test_prints_named_loadings_beside_pca_and_saves_a_picture(run, tmp_path):
@@ -72,3 +63,15 @@ def test_without_the_extra_one_sentence_says_what_to_install(missing):
         done.stderr.strip()
         == f"The loadstone command needs {missing}: pip install 'loadstone[cli]'"
     )
+
+
+def test_a_full_disk_leaves_nothing(run, full_disk, nothing_left):
+    result = run("demo")
+    assert result.exit_code == 7
+    assert "could not be written" in result.stderr
+    assert nothing_left()
+
+
+def test_an_interruption_leaves_nothing(run, interrupted, nothing_left):
+    assert run("demo").exit_code == 130
+    assert nothing_left()

@@ -136,7 +136,7 @@ def test_a_torn_file_is_refused_wherever_it_is_torn(saved, tmp_path):
 def test_flipped_bytes_are_refused(saved, tmp_path):
     model, path = saved
     content = bytearray(path.read_bytes())
-    for place in range(60, len(content) - 100, max(1, len(content) // 60)):
+    for place in range(60, len(content) - 100, 37):
         damaged = bytearray(content)
         damaged[place] ^= 0xFF
         (tmp_path / "damaged.npz").write_bytes(damaged)

@@ -65,7 +65,7 @@ def test_path_draws_values_pca_and_the_chosen_size():
 
 
 def test_path_band_lies_between_value_and_bound_and_never_above_pca():
-    ax = plot_variance_path(path(upper_bounds=[1.0, 1.75, np.nan], pca_variance=1.6))
+    ax = plot_variance_path(path(bounds=[1.0, 1.75, np.nan], ratio=[0.5, 0.75, 1.25]))
     corners = ax.collections[0].get_paths()[0].vertices
     assert corners[:, 0].max() == 2
     assert corners[:, 1].min() == 1.0

@@ -7,9 +7,10 @@ from typing import Any
 
 from rich.table import Table
 
-from loadstone.commands.terminal import Terminal, loadings_table, percent
+from loadstone.commands.terminal import Terminal, loadings_table
 from loadstone.files.atomic import refuse_existing, writing
 from loadstone.plotting.fitted import names_of, ranked_features
+from loadstone.report.headline import percent
 
 PICTURE = "loadstone-demo.png"
 
@@ -29,7 +30,7 @@ def demo(terminal: Terminal, output: Path | None, *, force: bool) -> None:
     _draw(model, picture)
     _print(terminal, model, pca, X.shape)
     terminal.say(f"Picture: {picture}")
-    terminal.say("Your own data: loadstone fit FILE.csv --components 3 --nonzero 5 --report")
+    terminal.say("Your own data: loadstone fit FILE.csv --components 3 --nonzero 5")
     terminal.result(_summary(model, pca, picture))
 
 

@@ -98,11 +98,6 @@ def _one_line(error: Exception) -> str:
     return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
 
 
-def percent(ratio: float) -> str:
-    """A share as people read it."""
-    return f"{100 * ratio:.1f} %"
-
-
 def bar(value: float, largest: float, width: int = 12) -> str:
     """A bar of block characters, for a column of a table."""
     if "utf" not in (sys.stdout.encoding or "").lower():

@@ -14,6 +14,7 @@ from loadstone.datasets.fetch import (
     fetch_synthetic_control,
 )
 from loadstone.datasets.load_pitprops import load_pitprops
+from loadstone.datasets.make_noisy_factors import make_disjoint_factors, make_overlapping_shapes
 from loadstone.datasets.make_sector_returns import make_sector_returns
 from loadstone.datasets.make_sparse_factors import make_sparse_factors
 
@@ -30,6 +31,8 @@ __all__ = [
     "fetch_synthetic_control",
     "list_datasets",
     "load_pitprops",
+    "make_disjoint_factors",
+    "make_overlapping_shapes",
     "make_sector_returns",
     "make_sparse_factors",
 ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from sklearn.utils import Bunch
 
 from loadstone.datasets.catalogue import Source, source
 from loadstone.files.atomic import writing
-from loadstone.files.errors import FileError
+from loadstone.files.errors import UNREADABLE_NPZ, FileError
 
 _TIMEOUT = 60
 
@@ -96,7 +95,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
             return {key: file[key] for key in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except UNREADABLE_NPZ as error:
         msg = f"{path} cannot be read as npz ({error}); delete it and fetch the data again"
         raise DataNotHereError(msg) from error
 

@@ -185,7 +185,8 @@ class EMPCA(SequentialComponents):
 
     @property
     def _n_products(self) -> int:
-        columns = self.n_init if self._start() == "random" else 1
+        # About thirty iterations, and as many products again for the first component.
+        columns = self.n_init if self._start() == "random" else 2
         return 30 * columns * self.n_components
 
     def _start(self) -> str:

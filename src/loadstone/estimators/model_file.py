@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from loadstone._version import __version__
 from loadstone.files.atomic import writing
-from loadstone.files.errors import MissingFileError, ModelFileError
+from loadstone.files.errors import UNREADABLE_NPZ, MissingFileError, ModelFileError
 from loadstone.files.npz_json import NotPlainError, decode, encode
 
 FORMAT = "loadstone-model"
@@ -88,7 +86,7 @@ def _plain_parts(parts: dict[str, Any], arrays: dict[str, Any], kind: str) -> di
         mark = len(arrays)
         try:
             encoded[name] = encode(value, arrays)
-        except NotPlainError as error:
+        except (NotPlainError, RecursionError) as error:
             for half in list(arrays)[mark:]:
                 del arrays[half]
             msg = f"the {kind} {name} is not saved: {error}"
@@ -147,7 +145,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
                 return {}, {}
             header = json.loads(str(archive[HEADER][()]))
             arrays = {name: archive[name] for name in archive.files if name != HEADER}
-    except (EOFError, OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE_NPZ as error:
         msg = f"{path} is damaged ({error}); fit the model again"
         raise ModelFileError(msg) from error
     return (header if isinstance(header, dict) else {}), arrays

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from loadstone.files.errors import TableError
+from loadstone.files.errors import UNREADABLE_NPZ, TableError
 from loadstone.files.table import Table, transposed
 
 #: Files above this size are mapped instead of read.
@@ -36,7 +35,7 @@ def read_npz(path: Path) -> Table:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, TypeError, KeyError, zipfile.BadZipFile) as error:
+    except UNREADABLE_NPZ as error:
         msg = f"{path} cannot be read as npz ({error})"
         raise TableError(msg) from error
     X, which = _only_matrix(arrays, path)
@@ -60,7 +59,7 @@ def read_npz(path: Path) -> Table:
 
 def _only_matrix(arrays: dict[str, Any], path: Path) -> tuple[Any, str]:
     if {"data", "indices", "indptr", "shape"} <= set(arrays):
-        kind = str(arrays.get("format", np.array(b"csr"))).strip("b'")
+        kind = str(arrays.get("format", np.array("csr")).astype(str))
         build = sparse.csc_array if kind == "csc" else sparse.csr_array
         parts = (
             arrays["data"],

@@ -32,10 +32,7 @@ def table_of_frame(frame: Any, place: str, *, named: bool = True) -> Table:
             continue
         column = frame.iloc[:, position]
         numbers = None if kinds[position] in "Mm" else pd.to_numeric(column, errors="coerce")
-        if (
-            numbers is not None
-            and numbers.notna().sum() >= MOSTLY * max(column.notna().sum(), 1) > 0
-        ):
+        if numbers is not None and mostly_numbers(column):
             strays = int((numbers.isna() & column.notna()).sum())
             if strays:
                 notes.append(
@@ -54,6 +51,14 @@ def table_of_frame(frame: Any, place: str, *, named: bool = True) -> Table:
     ).to_numpy(dtype=np.float64, na_value=np.nan)
     names = np.array([str(name) for name in numeric], dtype=object) if named else None
     return Table(X, names, _row_names(frame.index), columns, notes=tuple(notes))
+
+
+def mostly_numbers(column: Any) -> bool:
+    """Whether nearly all cells of a column of text are numbers."""
+    import pandas as pd
+
+    filled = int(column.notna().sum())
+    return filled > 0 and pd.to_numeric(column, errors="coerce").notna().sum() >= MOSTLY * filled
 
 
 def _row_names(index: Any) -> Any:

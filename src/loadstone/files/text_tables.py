@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.files.errors import TableError
-from loadstone.files.frames import table_of_frame
+from loadstone.files.frames import mostly_numbers, table_of_frame
 from loadstone.files.table import Table
 
 _LOOK_AT = 20
@@ -104,9 +104,14 @@ def _with_index(frame: Any, *, header: bool) -> Any:
     counts = (first.dtype.kind in "iu" and (np.diff(first.to_numpy()) == 1).all()) and first.iloc[
         0
     ] in (0, 1)
-    text = first.dtype.kind not in "biufc" and first.is_unique and not first.isna().any()
+    text = (
+        first.dtype.kind not in "biufc"
+        and first.is_unique
+        and not first.isna().any()
+        and not mostly_numbers(first)
+    )
     if unnamed or text or (counts and header and title.strip().lower() in _INDEX_NAMES):
-        return frame.set_index(frame.columns[0]).rename_axis(None)
+        return frame.iloc[:, 1:].set_axis([str(name) for name in first], axis=0)
     return frame
 
 

@@ -1,6 +1,7 @@
 """Pictures of fitted estimators and paths; every function returns the Axes it drew on."""
 
 from loadstone.plotting.convergence import plot_convergence
+from loadstone.plotting.criterion import plot_criterion
 from loadstone.plotting.images import plot_images
 from loadstone.plotting.loadings import plot_loadings, plot_loadings_heatmap
 from loadstone.plotting.overlap import plot_support_overlap, support_overlap
@@ -11,6 +12,7 @@ from loadstone.plotting.variance import plot_scree, plot_variance_path
 __all__ = [
     "plot_biplot",
     "plot_convergence",
+    "plot_criterion",
     "plot_images",
     "plot_loadings",
     "plot_loadings_heatmap",

@@ -67,11 +67,19 @@ def pca_variances(estimator: Any, X: Any) -> Any:
 
 def upper_bounds_of(fitted: Any) -> Any:
     """Proven upper bounds of a fitted estimator or path, NaN where there are none."""
-    bounds = getattr(fitted, "upper_bounds", getattr(fitted, "upper_bound_", None))
+    bounds = getattr(fitted, "bounds", getattr(fitted, "upper_bound_", None))
     if bounds is None:
         certificates = getattr(fitted, "certificates_", getattr(fitted, "certificates", None))
-        if certificates is None:
+        if not certificates:
             return None
         bounds = [getattr(c, "upper_bound", np.nan) for c in certificates]
     bounds = np.atleast_1d(np.asarray(bounds, dtype=np.float64))
     return bounds if np.isfinite(bounds).any() else None
+
+
+def pca_variance_of(path: Any) -> float | None:
+    """Variance of the first plain principal component, read off a path."""
+    ratio = getattr(path, "ratio", None)
+    if ratio is None or not ratio[-1] > 0:
+        return None
+    return float(path.values[-1] / ratio[-1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from loadstone.plotting.fitted import pca_variances, upper_bounds_of
+from loadstone.plotting.fitted import pca_variance_of, pca_variances, upper_bounds_of
 from loadstone.plotting.style import MUTED, axes_or_new, colour_of, plain
 
 
@@ -36,7 +36,7 @@ def plot_variance_path(
     sizes = np.asarray(path.n_nonzeros)
     values = np.asarray(path.values, dtype=np.float64)
     bounds = upper_bounds_of(path)
-    pca = getattr(path, "pca_variance", None) if pca_variance is None else pca_variance
+    pca = pca_variance_of(path) if pca_variance is None else pca_variance
     ax = axes_or_new(ax, (6.4, 4.2))
     if bounds is not None:
         known = np.isfinite(bounds)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.plotting.fitted import upper_bounds_of
+from loadstone.plotting.fitted import pca_variance_of, upper_bounds_of
 from loadstone.report.headline import floor_percent
 
 #: Features named for each size of a path; the slider shows them.
@@ -54,12 +54,12 @@ def path_summary(path: Any, names: Any) -> dict[str, Any]:
     sizes = [int(k) for k in path.n_nonzeros]
     values = [float(v) for v in path.values]
     bounds = upper_bounds_of(path)
-    pca = getattr(path, "pca_variance", None)
+    pca = pca_variance_of(path)
     supports = getattr(path, "supports", None)
     return {
         "n_nonzeros": sizes,
         "values": values,
-        "pca_variance": None if pca is None else float(pca),
+        "pca_variance": pca,
         "upper_bounds": None
         if bounds is None
         else [float(b) if math.isfinite(b) else None for b in bounds],

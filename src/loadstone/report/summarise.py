@@ -63,7 +63,7 @@ def summarise(
     >>> wine = load_wine(as_frame=True)
     >>> model = SparsePCA(2, n_nonzero=3, standardize=True).fit(wine.data)
     >>> summarise(model, wine.data)["headline"]
-    '2 components, 6 of 13 features, 66 % of the variance PCA reaches with all of them.'
+    '2 components, 6 of 13 features, 63 % of the variance PCA reaches with all of them.'
     """
     check_is_fitted(estimator, "components_")
     names = names_of(estimator, feature_names)

@@ -7,7 +7,7 @@ polynomial in ``1/s`` on each of a few pieces.
 """
 
 import numpy as np
-from numba import njit  # noqa: TID251
+from numba import njit
 
 EULER_GAMMA = 0.5772156649015329
 

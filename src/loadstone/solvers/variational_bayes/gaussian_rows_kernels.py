@@ -7,7 +7,7 @@ q x q matrices are packed as their lower triangles, entry (j, k <= j) at j(j+1)/
 """
 
 import numpy as np
-from numba import njit  # noqa: TID251
+from numba import njit
 
 # Rows that travel together. The same elimination runs on LANES matrices with the row index
 # innermost, so that every inner loop is one or two vector instructions; measured 3 x faster

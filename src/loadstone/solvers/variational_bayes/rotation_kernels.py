@@ -9,7 +9,7 @@ bits, so that the bits of ``w2`` themselves are the index: five times faster tha
 """
 
 import numpy as np
-from numba import njit  # noqa: TID251
+from numba import njit
 
 ROTATE, SHEAR, RESCALE = 0, 1, 2
 GOLDEN = 0.6180339887498949

@@ -1,0 +1,203 @@
+"""``loadstone fit``: from a file to components, scores, a model and a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loadstone.commands.methods import OptionError, build_estimator, parse_size
+from loadstone.commands.outputs import write_scores, write_together
+from loadstone.commands.progress import ComponentProgress, Stages, stages
+from loadstone.commands.terminal import Terminal, loadings_table
+from loadstone.files.atomic import refuse_existing
+from loadstone.files.table import Table
+from loadstone.files.tables import read_table
+from loadstone.report.headline import percent
+
+#: Loadings per component that the terminal shows.
+SHOWN = 10
+#: Ratio of the largest to the smallest variance from which on scaling is suggested.
+UNEVEN = 1e4
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the file is to be read."""
+
+    file: Path
+    labels: str | None = None
+    missing: str = "mean"
+    turned: bool = False
+    layer: str | None = None
+
+    def table(self) -> Table:
+        """Read it."""
+        return read_table(
+            self.file,
+            labels=self.labels,
+            missing=self.missing,
+            turned=self.turned,
+            layer=self.layer,
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be fitted and written."""
+
+    reading: Reading
+    n_components: int
+    nonzero: str | None
+    method: str
+    options: dict[str, Any]
+    with_path: bool
+    with_report: bool
+    output: Path | None
+    force: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where the results go."""
+        if self.output is not None:
+            return self.output
+        return Path(f"{self.reading.file.name.partition('.')[0]}-loadstone")
+
+
+def fit(terminal: Terminal, request: Request) -> None:
+    """Read, fit, write, and say what was found."""
+    names = ["loadings.csv", "scores.csv", "model.npz"]
+    refuse_existing(
+        [request.folder / n for n in [*names, *(["report.html"] * request.with_report)]],
+        force=request.force,
+    )
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        steps.next(f"Reading {request.reading.file.name}")
+        table = request.reading.table()
+        for note in (*table.notes, *_advice(table, request.options)):
+            terminal.note(f"note: {note}")
+        model = _fitted(table, request, steps)
+        path = _path(table, model, request, steps) if request.with_path else None
+        steps.next("Summing up")
+        summary = summary_of(model, table, path, request.reading.file)
+        steps.next("Writing results")
+        written = _write(request, model, table, summary)
+    _print(terminal, model, summary, written)
+    terminal.result({**summary, "files": [str(file) for file in written]})
+
+
+def _fitted(table: Table, request: Request, steps: Stages) -> Any:
+    options = {"n_components": request.n_components, **request.options}
+    size = parse_size(request.nonzero, request.n_components)
+    if request.nonzero is not None:
+        options["n_nonzero"] = size
+    model = build_estimator(request.method, options, table.X.shape[1])
+    steps.next(f"Searching {request.n_components} component(s)", request.n_components)
+    if hasattr(model, "set_callbacks"):
+        model.set_callbacks(ComponentProgress(steps))
+    model.fit(named(table))
+    if hasattr(model, "set_callbacks"):
+        model.set_callbacks()
+    return model
+
+
+def named(table: Table) -> Any:
+    """The numbers as the estimator wants them: with names where they are cheap to carry."""
+    if table.feature_names is None or not isinstance(table.X, np.ndarray):
+        return table.X
+    import pandas as pd
+
+    return pd.DataFrame(table.X, columns=table.feature_names, copy=False)
+
+
+def _path(table: Table, model: Any, request: Request, steps: Stages) -> Any:
+    import loadstone
+
+    if "cardinality_path" not in loadstone.__all__:
+        msg = "this version of loadstone has no cardinality paths; leave out --path"
+        raise OptionError(msg)
+    steps.next("Following the path over the number of features")
+    return loadstone.cardinality_path(
+        table.X,
+        nonnegative=bool(getattr(model, "nonnegative", False)),
+        standardize=getattr(model, "scale_", None) is not None,
+    )
+
+
+def summary_of(model: Any, table: Table, path: Any, file: Path) -> dict[str, Any]:
+    """Everything the report and ``--json`` show."""
+    from loadstone.report.summarise import summarise
+
+    return summarise(
+        model,
+        named(table),
+        table.labels,
+        table.feature_names,
+        path,
+        sample_names=table.sample_names,
+        title=file.name,
+        notes=[_sentence(note) for note in table.notes],
+    )
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:]}."
+
+
+def _advice(table: Table, options: dict[str, Any]) -> list[str]:
+    if options.get("standardize") or not isinstance(table.X, np.ndarray):
+        return []
+    variance = np.nanvar(table.X, axis=0)
+    variance = variance[variance > 0]
+    if variance.size < 2 or variance.max() < UNEVEN * variance.min():
+        return []
+    factor = variance.max() / variance.min()
+    return [
+        f"the variances of the features differ by a factor of {factor:.0e}, so the largest decide; "
+        "add --standardize to give every feature the same say"
+    ]
+
+
+def _write(request: Request, model: Any, table: Table, summary: dict[str, Any]) -> list[Path]:
+    from loadstone.estimators.model_file import save_model
+    from loadstone.report.render import Report
+
+    X = named(table)
+    writers: dict[str, Any] = {
+        "loadings.csv": lambda p: model.loadings_table(table.feature_names).to_csv(p, index=False),
+        "scores.csv": lambda p: write_scores(
+            p, np.asarray(model.transform(X)), table.sample_names, table.labels
+        ),
+        "model.npz": lambda p: save_model(model, p),
+    }
+    if request.with_report:
+        writers["report.html"] = lambda p: Report(summary).save(p)
+    return write_together(request.folder, writers, force=request.force)
+
+
+def _print(terminal: Terminal, model: Any, summary: dict[str, Any], written: list[Path]) -> None:
+    rows = []
+    for component in summary["components"]:
+        loadings = [(entry["feature"], entry["loading"]) for entry in component["loadings"]]
+        hidden = component["n_nonzero"] - SHOWN
+        heading = str(component["component"])
+        shown = loadings[:SHOWN]
+        if hidden > 0:
+            shown = [*shown[:-1], (f"{shown[-1][0]}  (and {hidden} more)", shown[-1][1])]
+        rows.append((heading, shown))
+    terminal.say(summary["headline"])
+    terminal.say("")
+    terminal.show(loadings_table(rows, ""))
+    terminal.say("")
+    for component in summary["components"]:
+        share = component["explained_variance_ratio"]
+        line = f"component {component['component']}: "
+        line += "" if share is None else f"{percent(share)} of the variance"
+        if component["certificate"] is not None:
+            line += f"; {component['certificate']['sentence']}"
+        terminal.say(line)
+    terminal.say("")
+    for file in written:
+        terminal.say(f"wrote {file}")

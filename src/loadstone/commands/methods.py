@@ -1,0 +1,94 @@
+"""Names of methods on the command line, and the estimators behind them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+from loadstone.files.errors import FileError
+
+#: Method on the command line -> public estimator.
+METHODS = {
+    "sparse": "SparsePCA",
+    "em": "EMPCA",
+    "exact": "ExactSparsePCA",
+    "spannogram": "SpannogramPCA",
+    "nspca": "NSPCA",
+    "bayes": "SparseProbabilisticPCA",
+    "noisy": "SparseNoisyPCA",
+    "greedy": "GreedyPCA",
+    "elastic-net": "ElasticNetPCA",
+    "threshold": "ThresholdedPCA",
+}
+#: How an estimator's parameter is called on the command line.
+_FLAGS = {
+    "n_components": "--components",
+    "n_nonzero": "--nonzero",
+    "nonnegative": "--nonnegative",
+    "orthogonality": "--orthogonality",
+    "standardize": "--standardize",
+    "certify": "--certify",
+    "random_state": "--seed",
+}
+
+
+class OptionError(FileError, ValueError):
+    """An option that does not fit the data, the method or another option."""
+
+    exit_code = 2
+
+
+def available_methods() -> list[str]:
+    """Methods whose estimator this version has."""
+    import loadstone
+
+    return [name for name, cls in METHODS.items() if cls in loadstone.__all__]
+
+
+def build_estimator(method: str, options: dict[str, Any], n_features: int) -> Any:
+    """The estimator with what was asked for; what it does not understand is refused."""
+    import loadstone
+
+    if method not in available_methods():
+        msg = f"there is no method {method!r}; choose one of {', '.join(available_methods())}"
+        raise OptionError(msg)
+    cls = getattr(loadstone, METHODS[method])
+    known = inspect.signature(cls).parameters
+    for name in options:
+        if name not in known:
+            msg = f"{_FLAGS[name]} is no option of method {method!r} ({cls.__name__})"
+            raise OptionError(msg)
+    if "n_nonzero" in known and "n_nonzero" not in options:
+        options = {**options, "n_nonzero": default_size(n_features)}
+    return cls(**options)
+
+
+def default_size(n_features: int) -> int:
+    """Ten features, or a third of them where there are fewer than thirty."""
+    return min(10, max(1, math.ceil(n_features / 3)))
+
+
+def parse_size(text: str | None, n_components: int) -> Any:
+    """``"10"``, ``"0.1"``, ``"all"``, or one of these per component with commas between."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        sizes = [None if part == "all" else _number(part) for part in parts]
+    except ValueError:
+        msg = (
+            f"--nonzero {text} is no number of features; give a whole number, a fraction, 'all', "
+            "or one per component with commas between"
+        )
+        raise OptionError(msg) from None
+    if len(sizes) == 1:
+        return sizes[0]
+    if len(sizes) != n_components:
+        msg = f"--nonzero names {len(sizes)} sizes for --components {n_components}"
+        raise OptionError(msg)
+    return sizes
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)

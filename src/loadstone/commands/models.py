@@ -1,0 +1,165 @@
+"""``transform``, ``certify`` and ``report``: what is done with a saved model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loadstone.commands.fit import Reading, named, summary_of
+from loadstone.commands.methods import OptionError
+from loadstone.commands.outputs import write_scores
+from loadstone.commands.progress import Stages, stages
+from loadstone.commands.terminal import Terminal
+from loadstone.files.atomic import refuse_existing, writing
+from loadstone.files.errors import TableError
+from loadstone.files.table import Table
+
+
+def transform(
+    terminal: Terminal, model_file: Path, reading: Reading, output: Path, *, force: bool
+) -> None:
+    """Project new samples on the components of a model."""
+    refuse_existing([output], force=force)
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        model, table = _opened(terminal, model_file, reading, steps)
+        scores = np.asarray(model.transform(named(table)))
+        with writing(output) as temporary:
+            write_scores(temporary, scores, table.sample_names, table.labels)
+    terminal.say(f"{scores.shape[0]} samples, {scores.shape[1]} component(s): wrote {output}")
+    terminal.result(
+        {"n_samples": scores.shape[0], "n_components": scores.shape[1], "file": str(output)}
+    )
+
+
+def report(
+    terminal: Terminal, model_file: Path, reading: Reading, output: Path, *, force: bool
+) -> None:
+    """Write the report of a model on the data it was fitted to."""
+    from loadstone.report.render import Report
+
+    refuse_existing([output], force=force)
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        model, table = _opened(terminal, model_file, reading, steps)
+        steps.next("Summing up")
+        summary = summary_of(model, table, None, reading.file)
+        Report(summary).save(output)
+    terminal.say(summary["headline"])
+    terminal.say(f"wrote {output}")
+    terminal.result({**summary, "files": [str(output)]})
+
+
+def certify(
+    terminal: Terminal,
+    model_file: Path,
+    reading: Reading,
+    effort: str,
+    time_limit: float | None,
+) -> None:
+    """Prove how close the components of a model are to the best possible ones."""
+    import loadstone
+
+    if "certify" not in loadstone.__all__:
+        msg = "this version of loadstone has no certificates"
+        raise OptionError(msg)
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        model, table = _opened(terminal, model_file, reading, steps)
+        certificates = _certificates(terminal, model, table, effort, time_limit, steps)
+    for j, certificate in enumerate(certificates):
+        terminal.say(f"component {j + 1}: {certificate}")
+    terminal.result(
+        {
+            "components": [
+                {
+                    "component": j + 1,
+                    "value": float(c.value),
+                    "upper_bound": float(c.upper_bound),
+                    "ratio": float(c.ratio),
+                    "is_optimal": bool(c.is_optimal),
+                    "proof": str(c.proof),
+                    "sentence": str(c),
+                }
+                for j, c in enumerate(certificates)
+            ]
+        }
+    )
+
+
+def _certificates(
+    terminal: Terminal,
+    model: Any,
+    table: Table,
+    effort: str,
+    time_limit: float | None,
+    steps: Stages,
+) -> list[Any]:
+    from loadstone.certificates import prove
+    from loadstone.covariance import covariance_of
+    from loadstone.estimators.certified import competitions
+    from loadstone.estimators.certify import certify as certify_one
+    from loadstone.estimators.sequential import SequentialComponents
+
+    standardize = model.scale_ is not None
+    if not isinstance(model, SequentialComponents):
+        w = model.components_[0]
+        if model.n_components_ > 1:
+            terminal.note(
+                "note: this method searches jointly; only the first component is certified"
+            )
+        steps.next("Certifying component 1")
+        settings = {"n_nonzero": int(np.count_nonzero(w)), "nonnegative": bool((w >= 0).all())}
+        limits = {"effort": effort, "time_limit": time_limit, "standardize": standardize}
+        return [certify_one(table.X, w, **settings, **limits)]
+    S, moments = covariance_of(table.X, standardize=standardize)
+    loadings = model.components_.T
+    compete = competitions(S, loadings, model._constraints(S, moments), model._plan(S))
+    steps.next(f"Certifying {model.n_components_} component(s)", model.n_components_)
+    certificates = []
+    for w, (rest, constraint, sentence) in zip(loadings.T, compete, strict=True):
+        certificates.append(
+            prove(rest, constraint, w, effort=effort, time_limit=time_limit, relative_to=sentence)
+        )
+        steps.advance()
+    return certificates
+
+
+def _opened(
+    terminal: Terminal, model_file: Path, reading: Reading, steps: Stages
+) -> tuple[Any, Table]:
+    from loadstone.estimators.model_file import load_model
+
+    steps.next(f"Opening {model_file.name}")
+    model = load_model(model_file)
+    steps.next(f"Reading {reading.file.name}")
+    table = _matched(reading.table(), model)
+    for note in table.notes:
+        terminal.note(f"note: {note}")
+    return model, table
+
+
+def _matched(table: Table, model: Any) -> Table:
+    """The features of the model, found by name where both have names."""
+    wanted = getattr(model, "feature_names_in_", None)
+    if wanted is None or table.feature_names is None:
+        if table.X.shape[1] != model.n_features_in_:
+            msg = (
+                f"the file has {table.X.shape[1]} features and the model was fitted to "
+                f"{model.n_features_in_}"
+            )
+            raise TableError(msg)
+        return table
+    place = {str(name): i for i, name in enumerate(table.feature_names)}
+    lost = [str(name) for name in wanted if str(name) not in place]
+    if lost:
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        msg = f"the file lacks features of the model: {', '.join(lost[:3])}{more}"
+        raise TableError(msg)
+    order = np.array([place[str(name)] for name in wanted])
+    extra = len(place) - order.size
+    if extra:
+        table = table.noting(f"{extra} feature(s) that the model does not know were left out")
+    if extra or (order != np.arange(order.size)).any():
+        table = replace(table, X=table.X[:, order], feature_names=wanted)
+    return table

@@ -1,0 +1,88 @@
+"""``loadstone path``: variance against the number of features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table as RichTable
+
+from loadstone.commands.fit import Reading, named
+from loadstone.commands.methods import OptionError
+from loadstone.commands.progress import stages
+from loadstone.commands.terminal import Terminal, bar
+from loadstone.files.atomic import refuse_existing, writing
+from loadstone.report.headline import percent
+
+#: Rows the terminal shows; the file has all.
+SHOWN = 15
+
+
+def path(
+    terminal: Terminal,
+    reading: Reading,
+    options: dict[str, Any],
+    output: Path,
+    *,
+    force: bool,
+) -> None:
+    """Follow the best component over the number of features it may use."""
+    import loadstone
+
+    if not {"cardinality_path", "suggest_cardinality"} <= set(loadstone.__all__):
+        msg = "this version of loadstone has no cardinality paths"
+        raise OptionError(msg)
+    picture = output.with_suffix(".png")
+    refuse_existing([output, picture], force=force)
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        steps.next(f"Reading {reading.file.name}")
+        table = reading.table()
+        for note in table.notes:
+            terminal.note(f"note: {note}")
+        steps.next("Following the path")
+        found = loadstone.cardinality_path(named(table), **options)
+        suggestion = loadstone.suggest_cardinality(found)
+        size, why = int(suggestion.n_nonzero), str(suggestion.reason)
+        with writing(output) as temporary:
+            found.to_frame().to_csv(temporary, index=False)
+        _draw(found, size, picture)
+    _print(terminal, found, size, why)
+    terminal.say(f"wrote {output} and {picture}")
+    terminal.result(
+        {
+            "n_nonzeros": [int(k) for k in found.n_nonzeros],
+            "values": [float(v) for v in found.values],
+            "ratio": [float(r) for r in found.ratio],
+            "suggested": size,
+            "why": why,
+            "files": [str(output), str(picture)],
+        }
+    )
+
+
+def _draw(found: Any, size: int, picture: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from loadstone.plotting import plot_variance_path
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    plot_variance_path(found, chosen=size, ax=figure.add_subplot())
+    with writing(picture) as temporary:
+        figure.savefig(temporary, dpi=150)
+
+
+def _print(terminal: Terminal, found: Any, size: int, why: str) -> None:
+    table = RichTable(show_edge=False, pad_edge=False)
+    table.add_column("features", justify="right")
+    table.add_column("variance", justify="right")
+    table.add_column("of PCA", justify="right")
+    table.add_column("", style="blue")
+    step = max(1, len(found.n_nonzeros) // SHOWN)
+    for i, k in enumerate(found.n_nonzeros):
+        if i % step == 0 or k == size or i == len(found.n_nonzeros) - 1:
+            style = "bold" if k == size else None
+            ratio = float(found.ratio[i])
+            values = (str(k), f"{found.values[i]:.4g}", percent(ratio), bar(ratio, 1.0, 20))
+            table.add_row(*values, style=style)
+    terminal.show(table)
+    terminal.say(f"\nSuggested size: {size}. {why}")

@@ -1,0 +1,69 @@
+"""Progress of long work, on the error stream and only where a person is looking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+
+class Stages:
+    """The steps of a command, each with a bar of its own."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task: Any = None
+
+    def next(self, text: str, total: int | None = None) -> None:
+        """End the step before and begin the next."""
+        self._finish()
+        self._task = self._progress.add_task(text, total=total)
+
+    def advance(self, text: str | None = None) -> None:
+        """One part of the step is done."""
+        self._progress.update(self._task, advance=1)
+        if text is not None:
+            self._progress.update(self._task, description=text)
+
+    def _finish(self) -> None:
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+
+
+@contextmanager
+def stages(console: Console, *, quiet: bool) -> Iterator[Stages]:
+    """Show steps while the block runs, and wipe them at its end."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(24),
+        TimeElapsedColumn(),
+    )
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+        yield Stages(progress)
+
+
+class ComponentProgress:
+    """A scikit-learn callback that moves a bar on for every component."""
+
+    def __init__(self, steps: Stages) -> None:
+        self._steps = steps
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Nothing to prepare."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing to clear away."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """A task begins."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        """A task has ended; never asks to stop."""
+        if context.parent is not None:
+            self._steps.advance()
+        return False

@@ -1,0 +1,122 @@
+"""What is done with a saved model: transform, certify, report."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+import loadstone
+from loadstone import load_model
+
+CERTIFIES = "certify" in loadstone.__all__
+NEEDS_MODEL = ["transform", "report", *(["certify"] if CERTIFIES else [])]
+WRITES = {"transform": "scores.csv", "report": "report.html"}
+
+
+def test_transform_projects_matching_features_by_name(run, wine_model, tmp_path, same_numbers):
+    X = load_wine(as_frame=True).data.iloc[:20]
+    shuffled = X.iloc[:, ::-1].assign(extra=1.0)
+    shuffled.to_csv(tmp_path / "new.csv", index=False)
+    result = run("transform", wine_model, "new.csv", "-o", "z.csv")
+    assert result.exit_code == 0, result.output
+    assert "1 feature(s) that the model does not know were left out" in result.stderr
+    expected = load_model(wine_model).transform(X)
+    same_numbers(tmp_path / "z.csv", expected, ["component 1", "component 2"])
+
+
+def test_transform_json(run, wine_model, wine_csv):
+    answer = json.loads(run("transform", wine_model, wine_csv, "--json").stdout)
+    assert answer == {"n_samples": 178, "n_components": 2, "file": "scores.csv"}
+
+
+def test_report_writes_the_page(run, wine_model, wine_csv, tmp_path):
+    result = run("report", wine_model, wine_csv)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("2 components, 8 of 13 features")
+    assert "flavanoids" in (tmp_path / "report.html").read_text()
+    summary = json.loads(run("report", wine_model, wine_csv, "--json", "--force").stdout)
+    assert len(summary["scores"]["labels"]) == 178
+
+
+@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
+def test_certify_says_what_is_proven(run, wine_model, wine_csv):
+    result = run("certify", wine_model, wine_csv)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("component ") >= 2
+    answer = json.loads(run("certify", wine_model, wine_csv, "--effort", "full", "--json").stdout)
+    for component in answer["components"]:
+        assert component["value"] <= component["upper_bound"] * (1 + 1e-9)
+        assert component["is_optimal"]
+
+
+@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
+def test_certify_refuses_an_unknown_effort(run, wine_model, wine_csv):
+    result = run("certify", wine_model, wine_csv, "--effort", "heroic")
+    assert result.exit_code == 4
+    assert "heroic" in result.stderr
+
+
+@pytest.mark.parametrize("command", NEEDS_MODEL)
+def test_lacking_features_are_named(command, run, wine_model, tmp_path, nothing_left):
+    load_wine(as_frame=True).data.drop(columns="ash").to_csv(tmp_path / "new.csv", index=False)
+    result = run(command, wine_model, "new.csv")
+    assert result.exit_code == 4
+    assert "lacks features of the model: ash" in result.stderr
+
+
+@pytest.mark.parametrize("command", NEEDS_MODEL)
+def test_the_number_of_features_must_match_without_names(command, run, wine_model, tmp_path):
+    np.save(tmp_path / "new.npy", np.ones((4, 5)))
+    result = run(command, wine_model, "new.npy")
+    assert result.exit_code == 4
+    assert "5 features and the model was fitted to 13" in result.stderr
+
+
+@pytest.mark.parametrize("command", NEEDS_MODEL)
+def test_missing_files_are_named(command, run, wine_model, wine_csv):
+    assert run(command, wine_model, "nothing.csv").exit_code == 3
+    result = run(command, "nothing.npz", wine_csv)
+    assert result.exit_code == 3
+    assert "no model file nothing.npz" in result.stderr
+
+
+@pytest.mark.parametrize("command", NEEDS_MODEL)
+def test_damaged_and_foreign_models_are_refused(command, run, wine_model, wine_csv, tmp_path):
+    (tmp_path / "torn.npz").write_bytes(wine_model.read_bytes()[:500])
+    (tmp_path / "foreign.npz").write_bytes(b"not a model")
+    torn, foreign = run(command, "torn.npz", wine_csv), run(command, "foreign.npz", wine_csv)
+    assert torn.exit_code == foreign.exit_code == 5
+    assert "is damaged" in torn.stderr
+    assert "is no loadstone model" in foreign.stderr
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_existing_files_are_kept(command, run, wine_model, wine_csv, tmp_path):
+    (tmp_path / WRITES[command]).write_text("mine")
+    assert run(command, wine_model, wine_csv).exit_code == 6
+    assert (tmp_path / WRITES[command]).read_text() == "mine"
+    assert run(command, wine_model, wine_csv, "--force", "-q").exit_code == 0
+    assert (tmp_path / WRITES[command]).read_text() != "mine"
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_a_full_disk_leaves_nothing(command, run, wine_model, wine_csv, full_disk, nothing_left):
+    result = run(command, wine_model, wine_csv)
+    assert result.exit_code == 7
+    assert nothing_left()
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_an_interruption_leaves_nothing(
+    command, run, wine_model, wine_csv, interrupted, nothing_left
+):
+    assert run(command, wine_model, wine_csv).exit_code == 130
+    assert nothing_left()
+
+
+def test_scores_carry_names_and_labels(run, wine_model, wine_csv, tmp_path):
+    run("transform", wine_model, wine_csv, "-q")
+    scores = pd.read_csv(tmp_path / "scores.csv")
+    assert list(scores.columns) == ["sample", "label", "component 1", "component 2"]

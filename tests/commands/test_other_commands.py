@@ -1,0 +1,93 @@
+"""datasets, path, help and version."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import loadstone
+from loadstone._version import __version__
+from loadstone.datasets.catalogue import SOURCES
+
+HAS_PATHS = {"cardinality_path", "suggest_cardinality"} <= set(loadstone.__all__)
+needs_paths = pytest.mark.skipif(not HAS_PATHS, reason="this version has no cardinality paths")
+COMMANDS = ["fit", "transform", "certify", "path", "report", "datasets", "demo"]
+
+
+def test_help_names_every_command_and_the_exit_codes(run):
+    result = run("--help")
+    assert result.exit_code == 0
+    for command in COMMANDS:
+        assert f" {command} " in result.stdout
+    assert "Exit codes" in result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command, run):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+
+
+def test_version(run):
+    assert run("--version").stdout == f"loadstone {__version__}\n"
+
+
+def test_an_unknown_command_is_a_usage_error(run):
+    assert run("fitt").exit_code == 2
+
+
+def test_datasets_list_and_show(run, monkeypatch, tmp_path):
+    monkeypatch.delenv("LOADSTONE_DATA", raising=False)
+    monkeypatch.setenv("LOADSTONE_CACHE", str(tmp_path))
+    assert "leukemia" in run("datasets", "list").stdout
+    listed = json.loads(run("datasets", "list", "--json").stdout)["datasets"]
+    assert [entry["name"] for entry in listed] == [source.name for source in SOURCES]
+    shown = run("datasets", "show", "glass").stdout
+    assert "German & Spiehler" in shown
+    assert "537f7612" in shown
+    bad = run("datasets", "show", "iris")
+    assert bad.exit_code == 4
+    assert "there are cbcl_faces" in bad.stderr
+    assert run("datasets", "list", "--quiet").output == ""
+
+
+@needs_paths
+def test_path_writes_a_table_and_a_picture(run, wine_csv, tmp_path):
+    result = run("path", wine_csv, "--standardize")
+    assert result.exit_code == 0, result.output
+    assert "Suggested size: " in result.stdout
+    table = pd.read_csv(tmp_path / "path.csv")
+    assert table["n_nonzero"].tolist() == list(range(1, 14))
+    assert table["variance"].is_monotonic_increasing
+    assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+    answer = json.loads(run("path", wine_csv, "--json", "--force").stdout)
+    assert 1 <= answer["suggested"] <= 13
+
+
+@needs_paths
+def test_fit_with_a_path_puts_a_slider_into_the_report(run, wine_csv, tmp_path):
+    assert run("fit", wine_csv, "--path", "-o", "out", "--standardize", "-q").exit_code == 0
+    assert 'type="range"' in (tmp_path / "out/report.html").read_text()
+
+
+@needs_paths
+def test_path_refuses_what_it_should(run, wine_csv, tmp_path):
+    assert run("path", "nothing.csv").exit_code == 3
+    (tmp_path / "bad.csv").write_text("a,b\nx,y\n")
+    assert run("path", "bad.csv").exit_code == 4
+    (tmp_path / "path.png").write_text("mine")
+    assert run("path", wine_csv).exit_code == 6
+    assert (tmp_path / "path.png").read_text() == "mine"
+
+
+@needs_paths
+def test_path_on_a_full_disk_leaves_nothing(run, wine_csv, full_disk, nothing_left):
+    assert run("path", wine_csv).exit_code == 7
+    assert nothing_left()
+
+
+@needs_paths
+def test_an_interrupted_path_leaves_nothing(run, wine_csv, interrupted, nothing_left):
+    assert run("path", wine_csv).exit_code == 130
+    assert nothing_left()

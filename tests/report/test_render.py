@@ -1,0 +1,122 @@
+"""The page holds everything, escapes everything and asks for nothing."""
+
+import html.parser
+import json
+import re
+from importlib import import_module
+
+import pytest
+
+import loadstone
+from loadstone.files.errors import ExistingFileError, UnwritableFileError
+
+NASTY = "<script>window.hit=1</script>\"'&</script><!--"
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects tags, ids and addresses."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.ids, self.addresses, self.inline = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append(tag)
+        if "id" in found:
+            self.ids.append(found["id"])
+        self.addresses += [found[k] for k in ("src", "href", "srcset", "action") if k in found]
+        self.inline += [k for k in found if k.startswith("on")]
+
+
+@pytest.fixture(scope="module")
+def page(model, wine, path, nasty_names):
+    labels = [NASTY if t == 0 else str(t) for t in wine.target]
+    return loadstone.report(
+        model, wine.data, labels, nasty_names, path, title=NASTY, notes=[NASTY]
+    ).html
+
+
+def test_names_from_the_data_stay_text(page):
+    assert "<script>window.hit" not in page
+    assert page.count("<script") == 2
+    assert page.count("</script>") == 2
+    assert "<!--" not in page
+    assert "&lt;script&gt;window.hit=1&lt;/script&gt;" in page
+
+
+def test_the_page_needs_nothing_else(page):
+    reader = Reader()
+    reader.feed(page)
+    assert set(reader.addresses) <= {"#main", "data:,"}
+    assert not reader.inline
+    assert {"link", "script", "style"} >= {
+        t for t in reader.tags if t in {"link", "script", "style"}
+    }
+    assert len(reader.ids) == len(set(reader.ids))
+    assert "default-src 'none'" in page
+    assert not re.search(r"@import|url\(", page)
+
+
+def test_scripts_never_parse_text_as_markup(page):
+    script = page[page.rindex("<script>") :]
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert forbidden not in script
+
+
+def test_the_embedded_data_is_the_summary(model, wine, nasty_names):
+    report = loadstone.report(model, wine.data, feature_names=nasty_names)
+    start = report.html.index('id="data">') + len('id="data">')
+    embedded = report.html[start : report.html.index("</script>", start)]
+    assert json.loads(embedded) == report.summary
+
+
+def test_a_report_without_data_or_with_one_component(wine):
+    model = loadstone.SparsePCA(1, n_nonzero=2).fit(wine.data)
+    page = loadstone.report(model).html
+    assert 'id="scores"' not in page
+    assert 'id="path"' not in page
+    assert "Features in common" not in page
+
+
+def test_save_is_all_or_nothing(model, wine, tmp_path, monkeypatch):
+    report = loadstone.report(model, wine.data)
+    path = report.save(tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8") == report.html
+    with pytest.raises(ExistingFileError, match="exists already"):
+        report.save(path, overwrite=False)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("loadstone.files.atomic._settle", full)
+    with pytest.raises(UnwritableFileError, match="No space left"):
+        report.save(tmp_path / "other.html")
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_notebooks_show_the_page_in_a_frame(model, wine):
+    report = loadstone.report(model, wine.data)
+    shown = report._repr_html_()
+    assert shown.startswith("<iframe sandbox=")
+    assert "<script" not in shown
+    assert "3 components" in repr(report)
+
+
+def test_the_module_can_be_called_however_it_was_imported(model):
+    import loadstone.report
+    from loadstone.report import build_report
+
+    assert loadstone.report(model).summary == build_report(model).summary
+
+
+def test_without_jinja_one_sentence_says_what_to_install(model, monkeypatch):
+    import sys
+
+    render = import_module("loadstone.report.render")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    render._environment.cache_clear()
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'loadstone\[report\]'"):
+        _ = loadstone.report(model).html
+    monkeypatch.undo()
+    render._environment.cache_clear()

@@ -1,0 +1,126 @@
+"""The summary says what the fitted attributes say, in plain values."""
+
+import copy
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+
+from loadstone import SparsePCA, summarise
+from loadstone.report import summarise as module_function
+from loadstone.report.headline import floor_percent, grouped, headline_of, percent
+from loadstone.report.summarise import MAX_LOADINGS, MAX_SAMPLES
+
+
+def certified(model, ratios, *, optimal=False):
+    again = copy.deepcopy(model)
+    again.upper_bound_ = again.marginal_variance_ / np.asarray(ratios)
+    if optimal:
+        again.certificates_ = [
+            SimpleNamespace(upper_bound=b, value=v, is_optimal=True)
+            for b, v in zip(again.upper_bound_, again.marginal_variance_, strict=True)
+        ]
+    return again
+
+
+def test_the_summary_is_plain_json(model, wine, path):
+    summary = summarise(model, wine.data, wine.target, path=path)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert module_function is summarise
+
+
+def test_components_carry_the_fitted_numbers(model, wine):
+    summary = summarise(model, wine.data)
+    for j, component in enumerate(summary["components"]):
+        assert component["n_nonzero"] == 5
+        assert component["explained_variance_ratio"] == pytest.approx(
+            model.explained_variance_ratio_[j]
+        )
+        table = model.loadings_table()
+        table = table[table["component"] == j + 1]
+        assert [entry["feature"] for entry in component["loadings"]] == table["feature"].tolist()
+        np.testing.assert_allclose([e["loading"] for e in component["loadings"]], table["loading"])
+    assert summary["components"][-1]["cumulative_ratio"] == pytest.approx(
+        model.explained_variance_ratio_.sum()
+    )
+
+
+def test_pca_is_that_of_scikit_learn(model, wine):
+    pca = PCA(3).fit(StandardScaler().fit_transform(wine.data))
+    summary = summarise(model, wine.data)
+    np.testing.assert_allclose(
+        summary["pca"]["explained_variance_ratio"], pca.explained_variance_ratio_, rtol=1e-4
+    )
+    share = model.explained_variance_ratio_.sum() / pca.explained_variance_ratio_.sum()
+    assert summary["pca"]["share_reached"] == pytest.approx(share, rel=1e-4)
+
+
+def test_without_data_there_are_no_scores_and_no_pca(model):
+    summary = summarise(model)
+    assert summary["pca"] is None
+    assert summary["scores"] is None
+    assert summary["headline"] == "3 components, 13 of 13 features, 54 % of the variance."
+
+
+def test_headline_promises_no_more_than_is_proven(model, wine):
+    sentence = summarise(certified(model, [0.9871, 0.999, 0.995]), wine.data)["headline"]
+    assert sentence.endswith("; each proven within 1.3 % of the best possible.")
+    optimal = summarise(certified(model, [1, 1, 1], optimal=True), wine.data)["headline"]
+    assert optimal.endswith("; each proven the best possible.")
+    some = summarise(certified(model, [0.99, np.nan, 0.99]))
+    assert some["headline"].endswith("2 of 3 come with a proof of how good they are.")
+    assert some["components"][1]["certificate"] is None
+
+
+def test_numbers_read_well():
+    assert grouped(12582) == "12\u202f582"
+    assert [percent(v) for v in (0.4123, 0.0234, 0.00034, 1.0)] == [
+        "41 %",
+        "2.3 %",
+        "0.034 %",
+        "100 %",
+    ]
+    assert floor_percent(0.99999) == "99.9 %"
+    empty = {"data": {}, "components": [], "pca": None}
+    assert headline_of(empty).startswith("No component was found")
+
+
+def test_path_names_what_is_chosen(model, wine, path):
+    shown = summarise(model, wine.data, path=path)["path"]
+    assert shown["n_nonzeros"] == [1, 2, 3, 5, 8, 13]
+    assert shown["upper_bounds"][-1] is None
+    assert shown["pca_variance"] == pytest.approx(path.values[-1])
+    assert [len(names) for names in shown["features"]] == [1, 2, 3, 5, 8, 13]
+
+
+def test_large_results_are_cut_and_the_cut_is_told():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((MAX_SAMPLES + 100, 4))
+    summary = summarise(SparsePCA(1).fit(X), X)
+    assert len(summary["scores"]["values"]) == MAX_SAMPLES
+    assert any("evenly spaced" in note for note in summary["notes"])
+    wide = rng.standard_normal((5, MAX_LOADINGS + 7))
+    summary = summarise(SparsePCA(1).fit(wide))
+    assert len(summary["components"][0]["loadings"]) == MAX_LOADINGS
+    assert any("1007 non-zero loadings" in note for note in summary["notes"])
+
+
+def test_wrong_lengths_and_unfitted_estimators_are_refused(model, wine):
+    with pytest.raises(ValueError, match="3 labels were given for 178"):
+        summarise(model, wine.data, labels=[1, 2, 3])
+    with pytest.raises(ValueError, match="2 feature names"):
+        summarise(model, feature_names=["a", "b"])
+    with pytest.raises(NotFittedError):
+        summarise(SparsePCA())
+
+
+def test_sparse_data_is_summarised_without_being_made_dense(wine):
+    from scipy import sparse
+
+    X = sparse.csr_array(wine.data.to_numpy())
+    model = SparsePCA(2, n_nonzero=3).fit(X)
+    assert summarise(model, X)["pca"]["share_reached"] > 0.5
