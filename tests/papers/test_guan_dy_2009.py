@@ -23,7 +23,8 @@ def test_two_components_with_the_right_supports(prior, at_least):
             right += 1
             weights = model.components_[model.support_]
             np.testing.assert_allclose(weights, 0.5, atol=0.002)
-            assert model.explained_variance_ratio_.sum() > 0.998
+            # What chance correlates between the factors is counted once, not twice.
+            assert model.explained_variance_ratio_.sum() > 0.98
     assert right >= at_least
 
 
