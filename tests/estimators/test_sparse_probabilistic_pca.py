@@ -226,6 +226,19 @@ def test_options_do_what_they_say(X):
     assert SparseProbabilisticPCA(5, init="pca").fit(X).n_components_ == 2
 
 
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+@pytest.mark.parametrize("hyperparameters", [{"a": 1e-90, "b": 1e90}, {"a": 1e90}, {"b": 1e-90}])
+@pytest.mark.filterwarnings("ignore:no component stands out", "ignore:the maximum number")
+def test_extreme_values_stay_finite(X, scale, hyperparameters):
+    Y = X * scale
+    model = SparseProbabilisticPCA(4, hyperparameters=hyperparameters, max_iter=40).fit(Y)
+    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.lower_bounds_).all()
+    assert np.isfinite(model.score(Y))
+    rises = np.diff(model.lower_bounds_) / np.abs(model.lower_bounds_[1:])
+    assert rises.min(initial=0.0) >= -1e-8
+
+
 def test_no_component_in_noise_is_said():
     X = np.random.default_rng(0).normal(size=(100, 6))
     with pytest.warns(UserWarning, match="no component stands out"):
