@@ -7,10 +7,10 @@ Run with ``python benchmarks/foundation.py``; it needs the papers' data sets
 from __future__ import annotations
 
 from measure import import_seconds, interleaved, peak_bytes, table
-from real_data import cbcl_faces, leukemia
 from sklearn.decomposition import PCA
 
 from loadstone import EMPCA, SparsePCA
+from real_data import cbcl_faces, leukemia
 
 
 def speed(X, k):

@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from loadstone.solvers.greedy_start import greedy_support
 from sklearn.decomposition import NMF, PCA
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
@@ -25,7 +26,6 @@ from loadstone import NSPCA, SparsePCA
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import covariance_of, deflate
 from loadstone.metrics import adjusted_variance
-from loadstone.solvers.greedy_start import greedy_support
 
 N_COMPONENTS = 10
 
@@ -227,7 +227,7 @@ def sigg():
             label = f"SparsePCA, {deflation}" + (", refined" if refine else "")
             rows.append(sigg_row(label, S, model.components_, seconds))
             totals.add(int(model.cardinality_.sum()))
-        for overlap_penalty in (0.1, 1.0, 10.0):
+        for overlap_penalty in (0.1, 1.0, 3.0, 10.0):
             start = time.perf_counter()
             model = nspca_of_size(X, overlap_penalty, max(totals))
             seconds = time.perf_counter() - start

@@ -33,7 +33,7 @@ def oracle_support_fit(X, support, n_iter=300):
     """EM on the true support: the best any choice of supports could lead to."""
     Y = X - X.mean(axis=0)
     S = Y.T @ Y / len(Y)
-    values, vectors = np.linalg.eigh(S)
+    values = np.linalg.eigvalsh(S)
     # From PCA restricted to each support, so that no truth but the support goes in.
     G = np.zeros(support.shape)
     for j, rows in enumerate(support.T):
@@ -67,9 +67,13 @@ def simulation1(n_seeds=100):
         began = time.process_time()
         models = [fit(X, **options) for X, _ in data]
         seconds = (time.process_time() - began) / n_seeds
-        found = np.array([angles(m.components_.T, G) for m, (_, G) in zip(models, data)])
+        found = np.array(
+            [angles(m.components_.T, G) for m, (_, G) in zip(models, data, strict=True)]
+        )
         right = sum(m.n_components_ == 2 for m in models)
-        exact = sum(same_support(m.components_.T, G) for m, (_, G) in zip(models, data))
+        exact = sum(
+            same_support(m.components_.T, G) for m, (_, G) in zip(models, data, strict=True)
+        )
         print(f"  {name:18s} {right:4d} {exact:6d}   {_degrees(found)}   {seconds:.2f}")
     noisy = np.array([angles(PCA(2).fit(X).components_.T, G) for X, G in data])
     print(f"  {'noisy PCA, r=2':18s}    -      -   {_degrees(noisy)}")
@@ -90,9 +94,14 @@ def simulation2(n_seeds=20, figures=None):
             began = time.process_time()
             models = [fit(X, n_components=range(1, 5), **options) for X, _ in data]
             seconds = (time.process_time() - began) / n_seeds
-            found = np.array([angles(m.components_.T, G) for m, (_, G) in zip(models, data)])
+            found = np.array(
+                [angles(m.components_.T, G) for m, (_, G) in zip(models, data, strict=True)]
+            )
             wrong = np.mean(
-                [probability_of_error(m.components_.T, G) for m, (_, G) in zip(models, data)]
+                [
+                    probability_of_error(m.components_.T, G)
+                    for m, (_, G) in zip(models, data, strict=True)
+                ]
             )
             right = sum(m.n_components_ == 2 for m in models)
             print(f"  {name:18s} {right:4d}   {_degrees(found)}   {wrong:.4f}   {seconds:.2f}")
@@ -181,7 +190,7 @@ def nci60(figures=None):
     if X is None:
         return
     Y = X - X.mean(axis=0)
-    model = fit(X, n_components=1, penalty="bic", n_penalties=400, penalty_range=(1e-4, 8.0))
+    model = fit(X, n_components=1, penalty="bic", n_penalties=400, penalty_range=(1e-4, 40.0))
     ours = np.array(
         [
             (m.n_parameters, variance_share(Y, m.loadings[:, 0] / np.linalg.norm(m.loadings)))
@@ -228,7 +237,7 @@ def draw_variance(ours, points, model, figures):
     from matplotlib import pyplot as plt
 
     fig, ax = plt.subplots(layout="constrained")
-    ax.plot(*ours.T, label="sparse noisy PCA", color="tab:blue")
+    ax.plot(*ours.T, label="sparse noisy PCA", color="black")
     for (name, values), marker in zip(points.items(), "s^", strict=True):
         ax.plot(*np.transpose(values), marker=marker, markersize=4, linewidth=1, label=name)
     ax.plot(

@@ -52,7 +52,8 @@ for j in range(model.n_components_):
     print(
         f"component {j + 1}: {model.cardinality_[j]} pixels, "
         f"{model.explained_variance_ratio_[j]:.1%} of the variance, "
-        f"at least {proven:.0%} of what any such component could have"
+        f"at least {proven:.0%} of what any such component could have "
+        f"(with probability {1 - 1 / faces.shape[1]:.1%})"
     )
 
 # %%

@@ -9,18 +9,27 @@ from loadstone._version import __version__
 
 #: Public names and where they live; nothing is imported before it is used.
 _HOMES = {
+    "CardinalityPath": "loadstone.selection.path",
     "Certificate": "loadstone.certificates.certificate",
     "EMPCA": "loadstone.estimators.em_pca",
+    "ElasticNetPCA": "loadstone.estimators.elastic_net_pca",
     "ExactSparsePCA": "loadstone.estimators.exact_sparse_pca",
-    "SpannogramPCA": "loadstone.estimators.spannogram_pca",
+    "FeatureSelector": "loadstone.estimators.feature_selector",
+    "GreedyPCA": "loadstone.estimators.greedy_pca",
     "NSPCA": "loadstone.estimators.ns_pca",
     "ProbabilisticPCA": "loadstone.estimators.probabilistic_pca",
+    "SpannogramPCA": "loadstone.estimators.spannogram_pca",
+    "SparseNoisyPCA": "loadstone.estimators.sparse_noisy_pca",
     "SparsePCA": "loadstone.estimators.sparse_pca",
+    "SparsePCACV": "loadstone.estimators.sparse_pca_cv",
     "SparseProbabilisticPCA": "loadstone.estimators.sparse_probabilistic_pca",
     "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
+    "cardinality_path": "loadstone.estimators.cardinality_path",
     "certify": "loadstone.estimators.certify",
     "load_model": "loadstone.estimators.model_file",
     "save_model": "loadstone.estimators.model_file",
+    "stability_selection": "loadstone.selection.stability",
+    "suggest_cardinality": "loadstone.selection.suggest",
     "summarise": "loadstone.report.summarise",
 }
 

@@ -104,3 +104,16 @@ def test_the_evaluator_refuses_an_invalid_dual(broken):
     dual = Dual(features, pairing, shift, np.zeros((3, 1)))
     with pytest.raises(ValueError, match="invalid dual"):
         evaluate(ExplicitCovariance(np.eye(3)), SupportProblem.of(3, 2), dual)
+
+
+def test_the_papers_bound_holds_on_low_rank_matrices_and_calls_itself_probabilistic():
+    from loadstone.certificates.probabilistic_bound import probabilistic_bound
+
+    rng = np.random.default_rng(0)
+    for nonnegative in (False, True):
+        factors = rng.standard_normal((8, 3))
+        matrix = factors @ factors.T
+        problem = SupportProblem.of(8, 3, nonnegative=nonnegative, forced=[1], forbidden=[0])
+        bound = probabilistic_bound(ExplicitCovariance(matrix), problem, rng)
+        assert brute_force(matrix, problem) <= bound.value <= np.linalg.eigvalsh(matrix)[-1] * 1.001
+        assert "probability" in bound.name

@@ -14,8 +14,11 @@ RAW = {"CBCL": "cbcl_faces.npz", "leukemia": "leukemia_armstrong.npz", "LRS": "l
 def fitted(name, n_nonzero, **kwargs):
     X = arrays(RAW[name])["X"].astype(float)
     net = SpannogramPCA(n_nonzero=n_nonzero, rank=3, epsilon=0.1, **kwargs).fit(X)
-    em = EMPCA(n_nonzero=n_nonzero, nonnegative=True, n_init=20).fit(X)
-    return net, em
+    runs = [
+        EMPCA(n_nonzero=n_nonzero, nonnegative=True, init=init, n_init=20).fit(X)
+        for init in ("random", "pca")
+    ]
+    return net, max(runs, key=lambda em: em.marginal_variance_[0])
 
 
 @pytest.mark.parametrize(

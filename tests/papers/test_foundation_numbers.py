@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from real_data import arrays, cbcl_faces, leukemia, nci60
 
 from loadstone import EMPCA, SparsePCA
 from loadstone.covariance import covariance_of, leading_eigenpairs
+from real_data import arrays, cbcl_faces, leukemia, nci60
 
 pytestmark = pytest.mark.papers
 

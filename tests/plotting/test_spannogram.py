@@ -1,22 +1,11 @@
 """The drawn spannogram: curves, interval, refusal."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
 from loadstone import SpannogramPCA
 from loadstone.plotting.spannogram import constant_interval, plot_spannogram
 from solvers.spannogram_oracles import selected_support
-
-mpl.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    from matplotlib import pyplot as plt
-
-    plt.close("all")
 
 
 def fitted(nonnegative=True, n_nonzero=3, rank=2):

@@ -276,7 +276,7 @@ def test_path_is_never_worse_than_either_direction():
     X = two_factors(16, 40, 30)
     moment = moment_of(X)
     start = NoisyPCA.of(moment, 3).start(3, "varimax", np.random.default_rng(0))
-    penalties = np.geomspace(*penalty_range(*start, 40), 12)
+    penalties = np.geomspace(*penalty_range(moment, start[1], np.log(40) / 40), 12)
     seen = []
     models = penalty_path(L0NoiseModel(), moment, penalties, [start], seen.append)
     assert [model.penalty for model in models] == pytest.approx(penalties)
@@ -285,3 +285,4 @@ def test_path_is_never_worse_than_either_direction():
         rivals = [s.penalised_deviance for s in seen if s.penalty == model.penalty]
         assert model.penalised_deviance == min(rivals)
     assert models[0].n_parameters > models[-1].n_parameters
+    assert models[-1].n_components == 0, "something outlived the upper end of the range"

@@ -11,7 +11,7 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.loadings import Stop
 from loadstone.solvers.em import EM
-from loadstone.solvers.greedy_start import greedy_support
+from loadstone.solvers.greedy import Greedy
 from loadstone.solvers.portfolio import Portfolio
 from loadstone.solvers.power_iteration import iterate
 from loadstone.solvers.renormalise import is_kkt, nonnegative_leading, renormalise
@@ -124,6 +124,8 @@ def test_fewer_features_where_nothing_more_helps():
 @pytest.mark.parametrize("nonnegative", [False, True])
 def test_greedy_support_grows_to_its_size(nonnegative):
     S = covariance(3, p=12)
-    w = greedy_support(S, LoadingConstraint(12, 5, nonnegative, forced=np.array([1])))
+    constraint = LoadingConstraint(12, 5, nonnegative, forced=np.array([1]))
+    w = Greedy()(S, constraint, RNG(0)).matrix[:, 0]
+    assert constraint.allows(w)
     assert np.count_nonzero(w) <= 5
     assert w[1] != 0 or nonnegative

@@ -1,10 +1,13 @@
 """Compiled kernels against their NumPy twins."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from loadstone.solvers.spannogram import circle_kernels, inner_kernels, sweep_kernels
-from solvers.spannogram_oracles import g_squared, inner_problem
+from loadstone.solvers.spannogram.exact import candidate_supports
+from solvers.spannogram_oracles import g_squared, inner_problem, selected_support
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
@@ -110,3 +113,36 @@ def test_circle_lists_each_other_row_twice_and_ties_once():
     assert np.all(np.diff(circle.angle[:n_crossings]) >= 0.0)
     # The same circle through rows 0 and 3 belongs to the pair (0, 1).
     assert circle_kernels.trace_circle(rows, 0, 3, 1.0, True, circle) == (0, 0)
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("n_nonzero", [1, 3, 6])
+def test_plane_sweep_meets_the_supports_between_all_crossings(n_nonzero, nonnegative):
+    V = np.random.default_rng(3).standard_normal((8, 2))
+    angles = np.sort(sweep_kernels.plane_crossings(V, nonnegative)[0])
+    angles = np.concatenate([angles, angles + np.pi, angles[:1] + 2 * np.pi])
+    middles = 0.5 * (angles[1:] + angles[:-1])
+    expected = {
+        selected_support(V, np.array([np.cos(m), np.sin(m)]), n_nonzero, nonnegative)
+        for m in middles
+    } - {frozenset()}
+    assert set(candidate_supports(V, n_nonzero, nonnegative=nonnegative)) == expected
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_circle_sweep_meets_the_supports_beside_all_arcs(nonnegative):
+    V = np.random.default_rng(4).standard_normal((6, 3))
+    rows = np.vstack([V, np.zeros(3)]) if nonnegative else V
+    expected = set()
+    for i, j in combinations(range(len(rows)), 2):
+        for sign in (1.0,) if nonnegative else (1.0, -1.0):
+            e = rows[i] - sign * rows[j]
+            e /= np.linalg.norm(e)
+            B = np.linalg.svd(e[None, :])[2][1:].T
+            turns = np.linspace(0.0, 2.0 * np.pi, 400, endpoint=False)
+            for c in (B @ np.stack([np.cos(turns), np.sin(turns)])).T:
+                for side in (1e-7, -1e-7):
+                    expected.add(selected_support(V, c + side * e, 2, nonnegative))
+    found = set(candidate_supports(V, 2, nonnegative=nonnegative))
+    assert expected - {frozenset()} <= found
+    assert len(found - expected) <= 1  # an arc shorter than the step of this walk

@@ -115,6 +115,16 @@ def test_cones_end_where_every_direction_is_equally_good():
     assert found.value == pytest.approx(exact(V, 100, nonnegative=True).value, rel=1e-9)
 
 
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_cones_end_at_the_last_digit_where_rows_repeat(rank):
+    # Repeated rows tie everywhere, so the selected support never settles between vertices.
+    rng = np.random.default_rng(12)
+    V = np.repeat(rng.standard_normal((3 * rank, rank)), 3, axis=0) * (1 + 1e-15)
+    found = cones(V, 4, nonnegative=True, epsilon=1e-9)
+    assert found.complete
+    assert found.upper_bound <= found.value * (1 + 1e-8)
+
+
 def test_cones_stopped_early_still_bound_the_optimum():
     V = np.random.default_rng(5).standard_normal((12, 5))
     found = cones(V, 4, nonnegative=True, epsilon=1e-6, max_directions=60)

@@ -142,7 +142,7 @@ def _bound_child(
         incumbent,
         limits,
         start=inherited,
-        levels=None,
+        levels=(),
         n_steps=25,
         max_rounds=3,
     )

@@ -6,7 +6,7 @@ sum theta <= room; theta_j = clip((v_j - mu)/rho, 0, 1) for one threshold mu >= 
 
 from __future__ import annotations
 
-import numba  # noqa: TID251
+import numba
 import numpy as np
 
 from loadstone.certificates.problem import Array

@@ -22,12 +22,15 @@ import numpy as np
 import scipy.linalg
 
 from loadstone.certificates.problem import Array, Indices, SupportProblem, sum_of_best
+from loadstone.covariance.from_data import DataCovariance
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
 #: Rows of a wide covariance handled at once: a block should stay in the processor's cache.
 ROW_BLOCK = 64
+#: Outside terms certainly below this share of the smallest counted one are not computed exactly.
+NEGLIGIBLE_TERM = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +109,10 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
     else:
         limits = np.zeros(room.size) if dual.limits is None else dual.limits
         reach, ceiling = limited_squares(squares, forced, room, np.square(limits))
-        terms[~inside] = _outside_terms(S, problem, inside, ceiling, top)
     terms[inside] = bracket(reach, dual.shift) + np.square(dual.factor).sum(axis=1)
+    if not inside.all():
+        cut = NEGLIGIBLE_TERM * _smallest_counted(terms[inside], problem.n_nonzero)
+        terms[~inside] = _outside_terms(S, problem, inside, ceiling, top, cut)
     terms *= 1.0 + 4.0 * problem.features.size * np.finfo(np.float64).eps
     bound = top + sum_of_best(terms, problem) + _rounding(S, problem)
     return Evaluation(bound, top, terms)
@@ -217,6 +222,7 @@ def _outside_terms(
     inside: Array,
     ceiling: Array,
     top: float,
+    cut: float,
 ) -> Array:
     """w_i of the features beyond the dual, a block of rows at a time.
 
@@ -227,11 +233,18 @@ def _outside_terms(
     outside = np.flatnonzero(~inside)
     room = problem.free_room()
     limit = np.sqrt(ceiling)
-    terms = np.empty(outside.size)
-    for start in range(0, outside.size, ROW_BLOCK):
-        rows = outside[start : start + ROW_BLOCK]
+    variances = np.asarray(S.diagonal(), dtype=np.float64)[problem.features]
+    limits = reach_limits(S, problem, variances)[outside]
+    terms = np.full(outside.size, np.inf)
+    if np.isfinite(limits).all():
+        # No entry of P exceeds 2|A_ij| here.
+        terms = bracket(4.0 * limits, top - variances[outside])
+    exact = np.flatnonzero(terms >= cut)
+    for start in range(0, exact.size, ROW_BLOCK):
+        at = exact[start : start + ROW_BLOCK]
+        rows = outside[at]
         part = rows_of_covariance(S, problem.features, rows)
-        variances = part[np.arange(rows.size), rows].copy()
+        own = part[np.arange(rows.size), rows].copy()
         doubled = 2.0 * part[:, inside]
         lowest = -np.inf if problem.nonnegative else -limit
         given = np.clip(doubled, lowest, limit)
@@ -243,8 +256,24 @@ def _outside_terms(
         part[np.arange(rows.size), rows] = 0.0
         squares = counted_squares(part, nonnegative=problem.nonnegative)
         reach, _ = best_squares(squares, problem.forced, room[rows])
-        terms[start : start + ROW_BLOCK] = bracket(reach, top - variances)
+        terms[at] = bracket(reach, top - own)
     return terms
+
+
+def _smallest_counted(terms: Array, count: int) -> float:
+    """The ``count``-th largest term, or zero where there are fewer."""
+    return float(np.partition(terms, -count)[-count]) if count <= terms.size else 0.0
+
+
+def reach_limits(S: Covariance, problem: SupportProblem, variances: Array) -> Array:
+    """Limits for the sum of A_ij^2 over a support, from the variances alone.
+
+    A covariance of data obeys A_ij^2 <= A_ii A_jj; other matrices need not, and get
+    no limit. The factor covers rounding, single precision included.
+    """
+    if not isinstance(S, DataCovariance):
+        return np.full(variances.size, np.inf)
+    return 1.001 * variances * sum_of_best(np.maximum(variances, 0.0), problem)
 
 
 def _rounding(S: Covariance, problem: SupportProblem) -> float:

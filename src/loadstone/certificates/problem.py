@@ -19,6 +19,8 @@ Mask = NDArray[np.bool_]
 
 #: Work, in operations of an eigensolve, that enumerating the faces of one support may take.
 FACE_WORK = 3e6
+#: Largest support whose covariance is decomposed as it is.
+MAX_LEAF = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +92,11 @@ class SupportProblem:
     @property
     def is_leaf(self) -> bool:
         """Whether a single support is left that can be solved by enumerating faces."""
-        if not self.is_decided or not self.nonnegative:
-            return self.is_decided
         support = self.forced if self.n_free == 0 else np.ones_like(self.forced)
+        if not self.is_decided or support.sum() > MAX_LEAF:
+            return False
+        if not self.nonnegative:
+            return True
         undecided = int((support & ~self.nonzero).sum())
         return undecided == 0 or 2.0 ** (undecided + 1) * float(support.sum()) ** 3 <= FACE_WORK
 

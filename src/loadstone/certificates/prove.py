@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from loadstone.certificates.tighten import (
     settle_and_solve,
     tighten,
 )
-from loadstone.certificates.working_set import LARGEST_SIZE, tighten_large
+from loadstone.certificates.working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
 
 if TYPE_CHECKING:
     from loadstone.constraints import LoadingConstraint
@@ -85,41 +85,61 @@ def prove(
     loading = loading / np.linalg.norm(loading)
     incumbent = Incumbent(lower_value(S, loading), loading)
     tree = ProofNode()
-    problem = problem_of(constraint)
-    bounded = Bounded(settle_and_solve(S, problem, incumbent), None, np.empty(0))
-    n_nodes = 1
-    if effort != "instant":
-        bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
-    bound, name = bounded.standing.bound, bounded.standing.name
-    if progress is not None:
-        progress(status(bound, incumbent, int(_worth_branching(bounded, incumbent, limits))))
-    open_problem = bounded.standing.problem
-    if effort == "full" and _worth_branching(bounded, incumbent, limits):
-        root = bounded.standing.bound
-        bound, n_nodes = branch_and_bound(S, bounded, tree, incumbent, limits, progress)
-        name = "branch and bound" if bound < root else name
+    found = _search_proof(S, problem_of(constraint), tree, incumbent, limits, effort, progress)
     value = variance_on_support(S, loading)
     best_value = max(value, variance_on_support(S, incumbent.loading))
-    refuse_impossible(best_value, bound)
-    bound = max(bound, best_value)
-    fixed_in, fixed_out = _fixed(
-        problem, open_problem, incumbent.loading, closed=limits.closes(bound, best_value)
-    )
+    refuse_impossible(best_value, found.bound)
+    bound = max(found.bound, best_value)
+    left = None if limits.closes(bound, best_value) else found.left
+    fixed_in, fixed_out = _fixed(left, incumbent.loading)
     return Certificate(
         value=value,
         upper_bound=bound,
         loading=loading,
         constraint=constraint,
-        proof=name,
+        proof=found.name,
         fixed_in=fixed_in,
         fixed_out=fixed_out,
         seconds=time.monotonic() - begun,
         relative_to=relative_to,
         best_loading=incumbent.loading,
         best_value=best_value,
-        n_nodes=n_nodes,
+        n_nodes=found.n_nodes,
         tree=tree,
     )
+
+
+class _Found(NamedTuple):
+    """What a search for a proof ends with."""
+
+    bound: float
+    name: str
+    left: SupportProblem | None
+    n_nodes: int
+
+
+def _search_proof(
+    S: Covariance,
+    problem: SupportProblem,
+    tree: ProofNode,
+    incumbent: Incumbent,
+    limits: Limits,
+    effort: str,
+    progress: Progress | None,
+) -> _Found:
+    """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
+    bounded = Bounded(settle_and_solve(S, problem, incumbent), None, np.empty(0))
+    if effort != "instant":
+        bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
+    standing = bounded.standing
+    more = effort == "full" and _worth_branching(bounded, incumbent, limits)
+    if progress is not None:
+        progress(status(standing.bound, incumbent, int(more)))
+    if not more:
+        return _Found(standing.bound, standing.name, standing.problem, 1)
+    bound, n_nodes = branch_and_bound(S, bounded, tree, incumbent, limits, progress)
+    name = "branch and bound" if bound < standing.bound else standing.name
+    return _Found(bound, name, standing.problem, n_nodes)
 
 
 def _check(
@@ -158,6 +178,8 @@ def _tighten_root(
 ) -> tuple[Bounded, Covariance]:
     """Working set where there are many features, all of them where few are (left)."""
     levels: tuple[float, ...] = LEVELS + FINE_LEVELS if fine else LEVELS
+    if bounded.standing.problem is not None and _is_beyond_duals(bounded.standing.problem):
+        return bounded, S
     if _worth_branching(bounded, incumbent, limits) and _n_open(bounded) > LARGEST_SIZE:
         bounded = tighten_large(S, bounded.standing, tree, incumbent, limits)
         levels = levels[1:]
@@ -172,6 +194,11 @@ def _tighten_root(
     )
 
 
+def _is_beyond_duals(problem: SupportProblem) -> bool:
+    """Whether a working set that holds a support would be too large to optimise on."""
+    return problem.features.size > LARGEST_SIZE and problem.n_nonzero > LARGEST_SUPPORT
+
+
 def _n_open(bounded: Bounded) -> int:
     problem = bounded.standing.problem
     return 0 if problem is None else problem.features.size
@@ -181,15 +208,15 @@ def _worth_branching(bounded: Bounded, incumbent: Incumbent, limits: Limits) -> 
     standing = bounded.standing
     if standing.problem is None or standing.problem.is_leaf or limits.out_of_time:
         return False
+    if _is_beyond_duals(standing.problem):
+        return False
     return not limits.closes(standing.bound, incumbent.value)
 
 
-def _fixed(
-    problem: SupportProblem, left: SupportProblem | None, best: Array, *, closed: bool
-) -> tuple[Array, Array]:
+def _fixed(left: SupportProblem | None, best: Array) -> tuple[Array, Array]:
     """Features that every better component must, and none may, use."""
-    if left is None or closed:
+    everything = np.arange(best.size)
+    if left is None:
         support = np.flatnonzero(best)
-        return support, np.setdiff1d(np.arange(best.size), support)
-    fixed_in = left.features[left.forced]
-    return fixed_in, np.setdiff1d(np.arange(best.size), left.features)
+        return support, np.setdiff1d(everything, support)
+    return left.features[left.forced], np.setdiff1d(everything, left.features)

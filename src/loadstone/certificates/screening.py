@@ -33,4 +33,6 @@ def screen(problem: SupportProblem, evaluation: Evaluation, value: float) -> Sup
     fixed_in[free[order[:room][below[:room]]]] = True
     kept = np.ones(problem.features.size, dtype=bool)
     kept[free[order[room:][below[room:]]]] = False
+    if kept.all() and not fixed_in.any():
+        return problem
     return problem.force(fixed_in).keep(kept)

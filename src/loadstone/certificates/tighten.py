@@ -89,51 +89,99 @@ def tighten(
     limits: Limits,
     *,
     start: Dual | None = None,
-    levels: tuple[float, ...] | None = LEVELS,
+    levels: tuple[float, ...] = LEVELS,
     n_steps: int = 60,
     max_rounds: int = 4,
 ) -> Bounded:
-    """Search duals for a node, screen, and repeat while screening still helps.
+    """Search duals for a case level by level, screening after each; then while it helps.
 
-    ``levels=None`` chooses smoothing levels from the gap, for warm starts.
+    After the given smoothing levels, up to ``max_rounds`` further ones are chosen from
+    the gap that is left, as long as screening leaves a smaller problem.
     """
-    dual = start
-    fractional = np.full(standing.problem.features.size if standing.problem else 0, 0.5)
-    for _ in range(max_rounds):
-        problem = standing.problem
-        if problem is None or limits.closes(standing.bound, incumbent.value):
+    assert standing.problem is not None
+    schedule = list(levels)
+    extra = _GapLevels(max_rounds)
+    found = Bounded(standing, start, np.full(standing.problem.features.size, 0.5))
+    while not _is_settled(found.standing, incumbent, limits):
+        assert found.standing.problem is not None
+        matrix = symmetric_block(S, found.standing.problem)
+        gap = _relative_gap(found.standing.bound, incumbent.value, matrix)
+        # Smoothing far beyond the gap would only lose ground that a warm start has won.
+        while schedule and found.dual is not None and schedule[0] > 30.0 * gap:
+            schedule.pop(0)
+        chosen = (schedule.pop(0),) if schedule else extra.levels(found.standing, gap)
+        if not chosen:
             break
-        if problem.is_leaf or limits.out_of_time:
-            break
-        matrix = symmetric_block(S, problem)
-        chosen = levels or _levels_for(standing.bound, incumbent.value, matrix)
-        proposal = propose_dual(
-            matrix,
-            problem,
-            start=None if dual is None else dual.restrict(problem.features),
-            levels=chosen,
-            n_steps=n_steps,
-            # Half the tolerance leaves room for the evaluator's margin.
-            target=incumbent.value + 0.5 * limits.gap_tol * abs(incumbent.value),
-            deadline=limits.deadline,
-        )
-        dual, fractional = proposal.dual, proposal.fractional
-        _try_primal(matrix, problem, fractional, incumbent)
-        proof.duals.append(dual)
-        before = standing
-        standing = apply_dual(S, standing, dual, incumbent.value)
-        levels = None
-        left = standing.problem
-        if left is None:
-            break
-        if left.is_leaf:
-            solved = settle_and_solve(S, left, incumbent)
-            standing = Standing(min(standing.bound, solved.bound), standing.name, solved.problem)
-            break
-        fractional = fractional[np.isin(problem.features, left.features)]
-        if not _shrunk(problem, left) and standing.bound > 0.9 * before.bound:
-            break
-    return Bounded(standing, dual, fractional)
+        found = _one_round(S, found, matrix, proof, incumbent, limits, chosen, n_steps)
+    return found
+
+
+def _is_settled(standing: Standing, incumbent: Incumbent, limits: Limits) -> bool:
+    """Whether there is nothing left to search a dual for."""
+    if standing.problem is None or standing.problem.is_leaf or limits.out_of_time:
+        return True
+    return limits.closes(standing.bound, incumbent.value)
+
+
+@dataclass
+class _GapLevels:
+    """Smoothing levels that match the gap, as long as the problem still shrinks."""
+
+    max_rounds: int
+    before: SupportProblem | None = None
+
+    def levels(self, standing: Standing, gap: float) -> tuple[float, ...]:
+        """The next levels, or none where another round would not pay."""
+        assert standing.problem is not None
+        stuck = self.before is not None and not _shrunk(self.before, standing.problem)
+        if self.max_rounds == 0 or stuck:
+            return ()
+        self.max_rounds -= 1
+        self.before = standing.problem
+        return (gap, 0.2 * gap)
+
+
+def _one_round(
+    S: Covariance,
+    found: Bounded,
+    matrix: Array,
+    proof: ProofNode,
+    incumbent: Incumbent,
+    limits: Limits,
+    levels: tuple[float, ...],
+    n_steps: int,
+) -> Bounded:
+    """Propose a dual, round it to a component, evaluate it, screen by it."""
+    problem = found.standing.problem
+    assert problem is not None
+    proposal = propose_dual(
+        matrix,
+        problem,
+        start=None if found.dual is None else found.dual.restrict(problem.features),
+        levels=levels,
+        n_steps=n_steps,
+        # Half the tolerance leaves room for the evaluator's margin.
+        target=incumbent.value + 0.5 * limits.gap_tol * abs(incumbent.value),
+        deadline=limits.deadline,
+    )
+    _try_primal(matrix, problem, proposal.fractional, incumbent)
+    standing = apply_dual(S, found.standing, proposal.dual, incumbent.value)
+    if standing.bound < found.standing.bound or standing.problem is not problem:
+        proof.duals.append(proposal.dual)
+    left = standing.problem
+    if left is None:
+        return Bounded(standing, proposal.dual, proposal.fractional)
+    if left.is_leaf:
+        solved = settle_and_solve(S, left, incumbent)
+        standing = Standing(min(standing.bound, solved.bound), standing.name, solved.problem)
+    kept = np.isin(problem.features, left.features, assume_unique=True)
+    return Bounded(standing, proposal.dual, proposal.fractional[kept])
+
+
+def _relative_gap(bound: float, value: float, matrix: Array) -> float:
+    """The gap relative to the largest eigenvalue, within the range of useful smoothing."""
+    scale = max(float(np.linalg.norm(matrix, 2)), 1e-300)
+    return float(np.clip((bound - value) / scale, 1e-7, 3e-2))
 
 
 def _shrunk(before: SupportProblem, after: SupportProblem) -> bool:
@@ -146,13 +194,6 @@ def symmetric_block(S: Covariance, problem: SupportProblem) -> Array:
     """The covariance on the features of a problem, in double precision."""
     block = np.asarray(S.block(problem.features, problem.features), dtype=np.float64)
     return (block + block.T) / 2.0
-
-
-def _levels_for(bound: float, value: float, matrix: Array) -> tuple[float, ...]:
-    """Smoothing levels that match the gap that is left, relative to the largest eigenvalue."""
-    scale = max(float(np.linalg.norm(matrix, 2)), 1e-300)
-    gap = float(np.clip((bound - value) / scale, 1e-6, 3e-2))
-    return (gap, 0.2 * gap)
 
 
 def _try_primal(

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from loadstone.certificates.evaluator import ROW_BLOCK, best_squares, rows_of_covariance
+from loadstone.certificates.evaluator import (
+    ROW_BLOCK,
+    best_squares,
+    reach_limits,
+    rows_of_covariance,
+)
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
+from loadstone.covariance.from_data import DataCovariance
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -64,18 +70,42 @@ def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
 def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:
     """Bounds that need single rows of the covariance only; n x n is never stored."""
     size = problem.features.size
-    sums, squares = np.empty(size), np.empty(size)
+    variances = np.asarray(S.diagonal(), dtype=np.float64)[problem.features]
+    squares = reach_limits(S, problem, variances)
+    sums = np.sqrt(problem.n_nonzero * squares)
+    found = np.where(problem.forced, np.inf, 0.0)
+    order = np.argsort(-squares, kind="stable")
     for start in range(0, size, ROW_BLOCK):
-        at = np.arange(start, min(start + ROW_BLOCK, size))
+        at = order[start : start + ROW_BLOCK]
+        if squares[at[0]] <= np.partition(found, -problem.n_nonzero)[-problem.n_nonzero]:
+            # The rows that follow cannot be among the best, nor their limits.
+            break
         part = rows_of_covariance(S, problem.features, at)
         sums[at] = _reach(part, at, problem, power=1)
-        squares[at] = _reach(part, at, problem, power=2)
+        squares[at] = found[at] = _reach(part, at, problem, power=2)
     frobenius = float(np.sqrt(sum_of_best(squares, problem)))
     inflated = 1.0 + 8.0 * size * np.finfo(np.float64).eps
-    return [
+    bounds = [
         NamedBound(frobenius * inflated, "Frobenius norm"),
         NamedBound(_largest(sums, problem) * inflated, "largest row sum"),
     ]
+    if isinstance(S, DataCovariance) and S.rows.shape[0] <= SPECTRAL_LIMIT:
+        bounds.append(NamedBound(gram_eigenvalue(S, problem), "largest eigenvalue"))
+    return bounds
+
+
+def gram_eigenvalue(S: DataCovariance, problem: SupportProblem) -> float:
+    """Largest eigenvalue of a wide covariance, from the Gram matrix of the samples."""
+    n_rows = S.rows.shape[0]
+    gram = np.zeros((n_rows, n_rows))
+    for start in range(0, problem.features.size, SPECTRAL_LIMIT):
+        part = S.centred_columns(problem.features[start : start + SPECTRAL_LIMIT])
+        gram += np.asarray(part @ part.T, dtype=np.float64)
+    gram /= S.n_samples - 1.0
+    largest = scipy.linalg.eigvalsh(gram, subset_by_index=[n_rows - 1, n_rows - 1])[0]
+    # The trace bounds the norm of the Gram matrix and what each of its sums can be off by.
+    eps = float(np.finfo(S.dtype).eps)
+    return float(largest + 8.0 * (n_rows * np.finfo(np.float64).eps + eps) * np.trace(gram))
 
 
 def _spectrum_cuts(values: Array) -> list[int]:

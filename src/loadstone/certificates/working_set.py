@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 FIRST_SIZE = 250
 LARGEST_SIZE = 700
 GROWTH = 120
+#: Components of more features than this, among thousands, get instant bounds only.
+LARGEST_SUPPORT = 1000
 #: A round that closes less than this share of the gap is the last one.
 STALL = 0.03
 
@@ -142,7 +144,8 @@ def _first_working_set(S: Covariance, problem: SupportProblem, loading: Array) -
     gradient = np.asarray(S @ loading.astype(S.dtype))[features]
     gradient = np.maximum(gradient, 0.0) if problem.nonnegative else np.abs(gradient)
     variances = S.diagonal()[features]
-    size = min(features.size, max(FIRST_SIZE, 2 * problem.n_nonzero))
+    size = max(FIRST_SIZE, min(2 * problem.n_nonzero, LARGEST_SIZE), problem.n_nonzero + GROWTH)
+    size = min(features.size, size)
     chosen = (loading[features] != 0) | problem.forced
     for worth, share in ((gradient, 0.6), (variances, 1.0)):
         missing = int(share * size) - int(chosen.sum())

@@ -53,7 +53,7 @@ def make_sparse_factors(
 
     Examples
     --------
-    >>> from loadstone.datasets.make_sparse_factors import make_sparse_factors
+    >>> from loadstone.datasets import make_sparse_factors
     >>> X, components = make_sparse_factors(random_state=0)
     >>> X.shape, components[0, :5]
     ((200, 10), array([0.5, 0.5, 0.5, 0.5, 0. ]))

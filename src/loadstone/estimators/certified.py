@@ -33,6 +33,9 @@ def competitions(
             sentence = (
                 f"in the covariance left after {index} component(s), {plan.deflation} deflation"
             )
+            if kind != "none":
+                # Rivals need not keep the relation: the bound holds for more than it must.
+                sentence += f", rivals free of orthogonality={kind!r}"
             yield remaining, constraint, sentence
         if not disjoint:
             earlier = loadings[:, :index] if index else np.zeros_like(loadings[:, :1])

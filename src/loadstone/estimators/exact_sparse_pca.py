@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loadstone._sklearn_compat import Interval
-from loadstone.certificates import prove
-from loadstone.covariance import Covariance, Moments
+from loadstone.certificates import Certificate, prove
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance, Moments
 from loadstone.estimators.certified import competitions, store_certificates
 from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS, SequentialComponents
 from loadstone.extraction import Extraction
@@ -190,14 +191,26 @@ class ExactSparsePCA(SequentialComponents):
             for w, search, (rest, constraint, sentence) in zip(
                 extraction.matrix.T, extraction.searches, compete, strict=True
             ):
-                found = search.details.get("certificate")
-                if found is None:
-                    found = prove(rest, constraint, w, effort="instant")
-                certificates.append(replace(found, relative_to=sentence))
+                certificates.append(
+                    replace(
+                        self._certificate(search.details.get("certificate"), rest, constraint, w),
+                        relative_to=sentence,
+                    )
+                )
         finally:
             del self._progress
         store_certificates(self, certificates)
         return extraction
+
+    def _certificate(
+        self, found: Certificate | None, S: Covariance, constraint: LoadingConstraint, w: Array
+    ) -> Certificate:
+        """The certificate of the search, unless it speaks about another component."""
+        if found is not None and np.array_equal(found.loading != 0, w != 0):
+            return found
+        return prove(
+            S, constraint, w, effort="full", time_limit=self.time_limit, gap_tol=self.gap_tol
+        )
 
 
 class _ProofReporter:

@@ -53,6 +53,16 @@ def refuse_empty(X: Array, names: Any) -> None:
             raise ValueError(msg)
 
 
+def refuse_missing_in_dask(X: Any, moments: Moments) -> None:
+    """Say that rows with holes must be in memory, once the moments have shown some."""
+    if is_dask(X) and not np.isfinite(moments.mean).all():
+        msg = (
+            "Input X is a Dask array that contains NaN or infinity; missing values are handled in "
+            "arrays in memory only. Use X.compute() where it fits, or drop rows that hold NaN"
+        )
+        raise ValueError(msg)
+
+
 def rows_in_use(X: Array, weights: Array | None) -> tuple[Array, Array]:
     """Rows with positive weight; those without must not decide anything."""
     X = np.asarray(X, dtype=np.float64)
@@ -83,6 +93,7 @@ def standardized_rows(
 
 
 def restricted_rows(rows: IncompleteObservations, support: Array) -> IncompleteObservations:
+    """The observations of the features in ``support`` alone."""
     values, observed = rows.values[:, support], rows.observed[:, support]
     # The unit is the root mean variance, now over fewer features.
     factor = np.sqrt(support.size / rows.values.shape[1])

@@ -20,6 +20,7 @@ from loadstone.estimators.missing_values import (
     has_missing,
     imputed_rows,
     refuse_empty,
+    refuse_missing_in_dask,
     restricted_rows,
     rows_in_use,
     standardized_rows,
@@ -111,6 +112,7 @@ class ProbabilisticComponents(BaseComponents):
                     sample_weight=weights,
                     n_products=self._n_products,
                 )
+                refuse_missing_in_dask(X, moments)
                 check_moments(moments, names)
                 self._fit_from(S, moments)
         return self

@@ -11,12 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import ROUTES, Array, Covariance, Moments
 from loadstone.estimators.base import BaseComponents
-from loadstone.estimators.checks import check_data
-from loadstone.estimators.noise_likelihood import (
-    covariance_matrix,
-    log_densities,
-    precision_matrix,
-)
+from loadstone.estimators.noise_likelihood import NoiseLikelihoodMixin, model_variance
 from loadstone.extraction import Extraction
 from loadstone.loadings import Loadings
 from loadstone.selection.criterion_surface import CRITERIA, CriterionSurface, SurfaceSearch
@@ -27,7 +22,7 @@ from loadstone.solvers.l0_noise_start import INITS, NoisyPCA
 MAX_AUTO = 20
 
 
-class SparseNoisyPCA(BaseComponents):
+class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
     """Sparse components of a likelihood, their number and size chosen by a criterion.
 
     Data is modelled as ``y = G u + e`` with few non-zero entries in ``G`` and noise of one
@@ -91,14 +86,16 @@ class SparseNoisyPCA(BaseComponents):
         Trace of the covariance.
     penalty_ : float
         Penalty of the chosen model.
-    criterion_ : structured ndarray
-        One row per model: components asked for, penalty, components and non-zero
-        loadings found, noise variance, deviance, BIC, EBIC, and the criterion used.
-        ``pandas.DataFrame(model.criterion_)`` shows it.
-    best_ : structured scalar
-        The row of the chosen model; ties go to the smaller one.
+    criterion_ : dict of ndarray
+        One entry per model in each column: components asked for, penalty, components and
+        non-zero loadings found, noise variance, deviance, BIC, EBIC, and the criterion
+        used. ``pandas.DataFrame(model.criterion_)`` shows it as a table.
+    best_ : dict
+        The same columns for the chosen model; ties go to the smaller one.
+    best_index_ : int
+        Where the chosen model stands in ``criterion_`` and ``path_``.
     path_ : tuple of NoiseModel
-        All models, in the order of ``criterion_``.
+        All models, in the order of ``criterion_``; ``path_[i].loadings`` is ``G``.
     deviance_ : float
         Minus twice the log-likelihood per sample, without ``n_features ln 2 pi``.
     mean_ : ndarray of shape (n_features,)
@@ -284,8 +281,9 @@ class SparseNoisyPCA(BaseComponents):
         model = surface.models[surface.best]
         variance = model_variance(moment, model)
         order = np.argsort(-variance, kind="stable")
-        norms = np.linalg.norm(model.loadings, axis=0)
-        loadings = (model.loadings / norms)[:, order].astype(S.dtype)
+        G = model.loadings
+        norms = np.linalg.norm(G, axis=0)
+        loadings = (G / norms)[:, order].astype(S.dtype)
         details = {"surface": surface, "norms": norms[order], "variance": variance[order]}
         search = Loadings(loadings, model.objective, model.n_iter, model.stop, details)
         return Extraction(loadings, (search,), self._shortfall(model))
@@ -312,8 +310,10 @@ class SparseNoisyPCA(BaseComponents):
         self.noise_variance_ = chosen.noise_variance
         self.penalty_ = chosen.penalty
         self.deviance_ = chosen.deviance
-        self.criterion_ = surface.table
-        self.best_ = surface.table[surface.best]
+        names = surface.table.dtype.names or ()
+        self.criterion_ = {name: surface.table[name].copy() for name in names}
+        self.best_ = {name: surface.table[name][surface.best].item() for name in names}
+        self.best_index_ = surface.best
         self.path_ = surface.models
 
     @property
@@ -349,60 +349,6 @@ class SparseNoisyPCA(BaseComponents):
         fits = getattr(X, "ndim", 2) == 2 and np.shape(X)[-1] == self.n_components_
         return super().inverse_transform(X @ np.linalg.inv(self._posterior) if fits else X)
 
-    def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of each sample under the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Data in its own units, standardised inside where the fit was.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        X = check_data(self, X, reset=False)
-        return log_densities(
-            X, self.mean_, self.scale_, self._scaled_loadings, self.noise_variance_
-        )
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Average log-likelihood of the samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Data, held out or not.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-        """
-        return float(np.mean(self.score_samples(X)))
-
-    def get_covariance(self) -> Array:
-        """Covariance of the model, ``GG' + noise_variance_ I``, in the units of the data.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-        """
-        check_is_fitted(self)
-        return covariance_matrix(self._scaled_loadings, self.noise_variance_, self.scale_)
-
-    def get_precision(self) -> Array:
-        """Inverse of :meth:`get_covariance`, by the matrix inversion lemma.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-        """
-        check_is_fitted(self)
-        return precision_matrix(self._scaled_loadings, self.noise_variance_, self.scale_)
-
 
 class _Progress:
     """Tells scikit-learn's callbacks of each model on the surface."""
@@ -424,13 +370,3 @@ class _Progress:
             },
         )
         return bool(stop)
-
-
-def model_variance(moment: SecondMoment, model: NoiseModel) -> Array:
-    """Contributions of the components to ``tr(Q'SQ)``, Eq. 2 of the paper."""
-    G = model.loadings
-    if not G.shape[1]:
-        return np.zeros(0)
-    values, vectors = np.linalg.eigh(G.T @ G + model.noise_variance * np.eye(G.shape[1]))
-    Q = G @ (vectors / np.sqrt(values)) @ vectors.T
-    return np.einsum("ij,ij->j", Q, moment @ Q)

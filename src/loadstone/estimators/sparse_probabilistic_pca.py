@@ -145,7 +145,7 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
     Examples
     --------
     >>> from loadstone import SparseProbabilisticPCA
-    >>> from loadstone.datasets.make_sparse_factors import make_sparse_factors
+    >>> from loadstone.datasets import make_sparse_factors
     >>> X, _ = make_sparse_factors(random_state=0)
     >>> model = SparseProbabilisticPCA(n_components=9).fit(X)
     >>> model.cardinality_
@@ -227,7 +227,9 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
                 "starts with no more; set n_components to look for further ones"
             )
             warnings.warn(msg, UserWarning, stacklevel=5)
-        final = solver.refit(observations, selected, support) if self.refit else None
+        final = None
+        if self.refit:
+            final, support = solver.settle(observations, selected, support, threshold)
         return _describe(observations, search, selected, support, final)
 
     def _search(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit  # noqa: TID251
+from numba import njit
 
 __all__ = ["scan_supports"]
 

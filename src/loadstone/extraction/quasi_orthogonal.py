@@ -25,8 +25,8 @@ __all__ = ["climb_within_angle"]
 # Between the smallest penalty that suffices and the one taken lies at most this factor.
 _PENALTY_RATIO = 1.02
 # Power steps for non-negative loadings, and the change of direction that ends them.
-_MAX_STEPS = 2000
-_TURN = 1e-9
+_MAX_STEPS = 1000
+_TURN = 1e-7
 # Penalties beyond this many times the largest variance have nothing left to change.
 _LARGEST_PENALTY = 1e8
 

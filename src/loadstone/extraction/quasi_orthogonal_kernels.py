@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit  # noqa: TID251
+from numba import njit
 
 __all__ = ["climb_nonnegative"]
 
@@ -35,12 +35,18 @@ def climb_nonnegative(B, start, shift, max_iter, tol):
         w[i] /= length
     step = np.empty(n)
     for _ in range(max_iter):
+        for i in range(n):
+            step[i] = shift * w[i]
+        # Whole rows of a symmetric matrix, and only those that count: sums over columns
+        # would neither skip zeros nor use the vector units.
+        for j in range(n):
+            if w[j] > 0.0:
+                weight = w[j]
+                for i in range(n):
+                    step[i] += weight * B[j, i]
         length = 0.0
         for i in range(n):
-            total = shift * w[i]
-            for j in range(n):
-                total += B[i, j] * w[j]
-            step[i] = max(total, 0.0)
+            step[i] = max(step[i], 0.0)
             length += step[i] * step[i]
         if length == 0.0:
             break

@@ -20,7 +20,9 @@ import numpy as np
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
 from loadstone.extraction.orthogonality import Orthogonality, Search, without_components
+from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.metrics import adjusted_variance, marginal_variance
+from loadstone.solvers.coordinate_ascent import CoordinateAscent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,8 @@ __all__ = ["refine"]
 #: Rounds of taking components out where supports are enumerated, and where they are searched.
 ROUNDS_ENUMERATED = 150
 ROUNDS_SEARCHED = 3
+# Components taken out at once where finding one again takes a search.
+_MOST_SEARCHED = 3
 # Steps of a pass before it is cut off; two or three passes are the rule.
 _MAX_PASSES = 20
 # Gains below this share are rounding.
@@ -39,6 +43,8 @@ _GAIN = 1e-10
 # The handicap: supports lose up to this share of their value, features are banned this often.
 _LARGEST_DISCOUNT = 0.3
 _BAN_RATE = 0.3
+# Penalties of the joint starts for non-negative components, in the units of coordinate ascent.
+_JOINT_PENALTIES = ((3.0, 0.0), (3.0, 0.3), (1.0, 0.3))
 
 
 def refine(
@@ -72,9 +78,11 @@ def refine(
     if loadings.shape[1] < 2:
         return loadings
     problem = _Problem(S, tuple(constraints), rule, search, rng)
-    best = problem.passes(loadings)
-    if not problem.improves(best, loadings):
-        best = loadings
+    best = loadings
+    for start in (loadings, *problem.joint_starts(loadings.shape[1])):
+        passed = problem.passes(start)
+        if problem.improves(passed, best):
+            best = passed
     current = best
     rounds = n_rounds if n_rounds is not None else problem.default_rounds
     for _ in range(rounds):
@@ -120,8 +128,9 @@ class _Problem:
         """Whether ``new`` is worth more, explains no less and keeps every constraint."""
         if not self.score(new) > self.score(old) * (1 + _GAIN):
             return False
-        # A component that has all its features is not traded for one that has fewer.
-        if np.count_nonzero(new) < np.count_nonzero(old):
+        # Components of the size asked for are not traded for smaller ones.
+        sized = any(c.n_nonzero < c.n_features for c in self.constraints)
+        if sized and np.count_nonzero(new) < np.count_nonzero(old):
             return False
         if any(not c.allows(w) for c, w in zip(self.constraints, new.T, strict=True)):
             return False
@@ -159,7 +168,8 @@ class _Problem:
     def rebuild(self, loadings: Array) -> Array | None:
         """Take some components out, find them again under a handicap, and pass over all."""
         r = loadings.shape[1]
-        size = int(self.rng.integers(2, r + 1))
+        most = r if self._table(0) is not None else min(r, _MOST_SEARCHED)
+        size = int(self.rng.integers(2, most + 1))
         out = self.rng.permutation(r)[:size]
         W = loadings.copy()
         kept = np.setdiff1d(np.arange(r), out)
@@ -206,7 +216,43 @@ class _Problem:
             starts = np.column_stack([starts, self._eigenvectors()])
             return climb(self.S, C, constraint, starts, n_polished=1)
         remaining = without_components(self.S, others)
+        if self.rule.kind == "quasi" and starts.shape[1] == 1:
+            limit = self.rule.largest_cosine
+            return climb_within_angle(remaining, others, limit, constraint, starts[:, 0])
         return self.rule.find(self.S, remaining, others, constraint, self.search)
+
+    def joint_starts(self, n_components: int) -> list[Array]:
+        """Non-negative components found together, moved apart to the angle asked for.
+
+        They share the variance more evenly than components found one after another,
+        which passes alone do not undo.
+        """
+        if self.rule.kind != "quasi" or not self.constraints[0].nonnegative:
+            return []
+        starts = []
+        for overlap_penalty, sparsity_penalty in _JOINT_PENALTIES:
+            solver = CoordinateAscent(overlap_penalty, sparsity_penalty, tol=1e-5)
+            try:
+                found = solver(self.S, n_components, self.rng).matrix
+            except MemoryError:
+                return []
+            apart = self._apart(found) if found.shape[1] == n_components else None
+            if apart is not None:
+                starts.append(apart)
+        return starts
+
+    def _apart(self, loadings: Array) -> Array | None:
+        """Replace every component that breaks a constraint; after one round none is left."""
+        W = loadings.copy()
+        for j, constraint in enumerate(self.constraints):
+            others = np.delete(W, j, axis=1)
+            close = np.abs(others.T @ W[:, j]).max() > self.rule.largest_cosine
+            if close or not constraint.allows(W[:, j]):
+                found = self._find(j, others, W[:, j])
+                if found is None:
+                    return None
+                W[:, j] = found.w
+        return W
 
     def _eigenvectors(self) -> Array:
         if "V" not in self.cache:

@@ -7,7 +7,6 @@ from loadstone.plotting.loadings import plot_loadings, plot_loadings_heatmap
 from loadstone.plotting.overlap import plot_support_overlap, support_overlap
 from loadstone.plotting.scores import plot_biplot, plot_scores
 from loadstone.plotting.spannogram import plot_spannogram
-from loadstone.plotting.spannogram import plot_spannogram
 from loadstone.plotting.variance import plot_scree, plot_variance_path
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "plot_loadings_heatmap",
     "plot_scores",
     "plot_scree",
-    "plot_spannogram",
     "plot_spannogram",
     "plot_support_overlap",
     "plot_variance_path",

@@ -30,12 +30,13 @@ def plot_criterion(estimator: Any, *, ax: Any = None) -> Any:
     asked = np.unique(table["n_components_asked"])
     shades = _shades(int(np.count_nonzero(asked)))
     for r in asked[asked > 0]:
-        rows = np.sort(table[table["n_components_asked"] == r], order="penalty")
+        rows = np.flatnonzero(table["n_components_asked"] == r)
+        rows = rows[np.argsort(table["penalty"][rows])]
         marker = "o" if rows.size == 1 else ""
         chosen = r == best["n_components_asked"]
         ax.plot(
-            rows["penalty"],
-            rows["criterion"],
+            table["penalty"][rows],
+            table["criterion"][rows],
             marker=marker,
             color=next(shades),
             linewidth=2.0 if chosen else 1.2,
@@ -56,19 +57,21 @@ def _shades(n: int) -> Any:
     return iter(colormaps["viridis"](np.linspace(0.0, 0.85, max(n, 1))))
 
 
-def _mark_choice(ax: Any, table: np.ndarray, best: Any) -> None:
-    empty = table[table["n_components_asked"] == 0]
+def _mark_choice(ax: Any, table: dict[str, np.ndarray], best: dict[str, Any]) -> None:
+    empty = table["criterion"][table["n_components_asked"] == 0]
     if empty.size:
-        ax.axhline(empty["criterion"][0], color="0.6", linestyle=":", label="none")
+        ax.axhline(empty[0], color="0.6", linestyle=":", label="none")
     if best["n_components_asked"] > 0:
-        text = f"chosen: {best['n_components']} components,\n{best['n_nonzero']} non-zero loadings"
+        found = best["n_components"]
+        plural = "" if found == 1 else "s"
+        text = f"chosen: {found} component{plural},\n{best['n_nonzero']} non-zero loadings"
         x, y = best["penalty"], best["criterion"]
         ax.plot(x, y, marker="o", markersize=8, color="crimson", linestyle="none", zorder=5)
         place = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center", "va": "top"}
         ax.annotate(text, (x, y), **place, color="crimson", fontsize="small")
 
 
-def _show_the_valley(ax: Any, table: np.ndarray, best: Any) -> None:
+def _show_the_valley(ax: Any, table: dict[str, np.ndarray], best: dict[str, Any]) -> None:
     """Leave room below for the label, and cut off dense models that tower over the rest."""
     values = table["criterion"]
     low = float(best["criterion"])

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from loadstone.plotting.fitted import components_of, names_of
+from loadstone.plotting.style import axes_or_new, colour_of, plain, shorten
 
 _N_ANGLES = 721
 
 
 def plot_spannogram(
-    model: Any,
+    estimator: Any,
     component: int = 0,
     *,
-    ax: Axes | None = None,
     feature_names: Any = None,
     max_curves: int = 200,
-) -> Axes:
+    ax: Any = None,
+) -> Any:
     """Draw the curves of a rank-2 spannogram, with the chosen direction and its interval.
 
     At each angle the heights of the curves are the entries of one vector in the range of
@@ -28,41 +28,40 @@ def plot_spannogram(
 
     Parameters
     ----------
-    model : SpannogramPCA
+    estimator : SpannogramPCA
         Fitted with ``rank=2``.
     component : int, default=0
         Which component.
-    ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
     feature_names : array-like of str, optional
         Names for the legend, which is drawn for up to ten selected features.
     max_curves : int, default=200
         Most curves drawn for features that are not selected, those of largest height.
+    ax : matplotlib Axes, optional
+        Where to draw.
 
     Returns
     -------
     matplotlib Axes
     """
-    V, c = _rank_two_factor(model, component)
-    nonnegative = model.nonnegative
-    n_nonzero = int(model.n_nonzero_[component])
+    V, c = _rank_two_factor(estimator, component)
+    nonnegative = estimator.nonnegative
+    n_nonzero = int(estimator.n_nonzero_[component])
     chosen = _selected(V, c, n_nonzero, nonnegative=nonnegative)
     low, high = constant_interval(V, c, chosen, n_nonzero, nonnegative=nonnegative)
-    if ax is None:
-        from matplotlib import pyplot as plt
-
-        _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+    ax = axes_or_new(ax, (7.0, 4.0))
     ax.axvspan(low, high, color="0.9", zorder=0, label="_interval")
     ax.axhline(0.0, color="0.3", linewidth=0.8)
-    _draw_curves(ax, V, chosen, model._names(feature_names), max_curves, nonnegative=nonnegative)
+    names = shorten(names_of(estimator, feature_names))
+    _draw_curves(ax, V, chosen, names, max_curves, nonnegative=nonnegative)
     ax.axvline(np.arctan2(c[0], c[1]), color="k", linestyle="--", linewidth=1.0)
     ax.set(xlim=(-np.pi, np.pi), xlabel=r"$\phi$", ylabel="height of the feature's curve")
     ax.set_title(f"Spannogram of component {component + 1}")
-    return ax
+    return plain(ax)
 
 
-def _rank_two_factor(model: Any, component: int) -> tuple[Any, Any]:
-    V, c = model.low_rank_factors_[component], model.directions_[component]
+def _rank_two_factor(estimator: Any, component: int) -> tuple[Any, Any]:
+    (component,) = components_of(estimator, component)
+    V, c = estimator.low_rank_factors_[component], estimator.directions_[component]
     if V.shape[1] != 2:
         msg = (
             f"component {component} was found with an approximation of rank {V.shape[1]}; "
@@ -73,7 +72,7 @@ def _rank_two_factor(model: Any, component: int) -> tuple[Any, Any]:
 
 
 def _draw_curves(
-    ax: Axes, V: Any, chosen: Any, names: Any, max_curves: int, *, nonnegative: bool
+    ax: Any, V: Any, chosen: Any, names: Any, max_curves: int, *, nonnegative: bool
 ) -> None:
     """One curve per feature: grey, or coloured and named where it is selected."""
     angles = np.linspace(-np.pi, np.pi, _N_ANGLES)
@@ -82,10 +81,10 @@ def _draw_curves(
     size[chosen] = -1.0
     others = np.argsort(-size, kind="stable")[:max_curves]
     ax.plot(angles, heights[others[size[others] > 0.0]].T, color="0.7", linewidth=0.6)
-    for i in chosen:
-        ax.plot(angles, heights[i], linewidth=1.4, label=str(names[i]))
+    for place, i in enumerate(chosen):
+        ax.plot(angles, heights[i], color=colour_of(place), linewidth=1.4, label=names[i])
     if chosen.size <= 10:
-        ax.legend(loc="upper right", fontsize="small")
+        ax.legend(frameon=False, loc="upper right", fontsize="small")
 
 
 def constant_interval(

@@ -100,8 +100,9 @@ class SurfaceSearch:
 
         With ``exactly`` a number of components is an order: a model that has them all
         alive is chosen if there is one. Otherwise the model without components is a
-        candidate too. ``give_up`` ends the search once more components stop to pay. ``progress`` hears of every
-        model and ends the search after the path under way by returning true.
+        candidate too. ``give_up`` ends the search once more components stop to pay.
+        ``progress`` hears of every model and ends the search after the path under way by
+        returning true.
         """
         models: list[NoiseModel] = []
         asked: list[int] = []
@@ -138,16 +139,23 @@ class SurfaceSearch:
     def _penalties(self, moment: SecondMoment, start: tuple[Array, float]) -> Array:
         if not isinstance(self.criterion, str):
             return np.array([float(self.criterion)])
-        limits = self.limits or penalty_range(*start, moment.S.n_samples)
+        G, noise = start
+        limits = self.limits or penalty_range(moment, noise, self._reference(moment, G.shape[1]))
         return np.geomspace(*limits, self.n_penalties)
+
+    def _reference(self, moment: SecondMoment, r: int) -> float:
+        """What the criterion charges for one more entry."""
+        n = moment.S.n_samples
+        places = moment.n_features * (r if self.solver.penalize == "entries" else 1)
+        extra = 2 * self.gamma * np.log(places) if self.criterion == "ebic" else 0.0
+        return float(np.log(n) + extra) / n
 
     def _lowest(self, moment: SecondMoment, models: list[NoiseModel]) -> float:
         return min((self._row(moment, model, 0)[-1] for model in models), default=np.inf)
 
     def _row(self, moment: SecondMoment, model: NoiseModel, asked: int) -> tuple[float, ...]:
         n = moment.S.n_samples
-        nonzero = int(np.count_nonzero(model.loadings))
-        used = int(np.count_nonzero(model.loadings.any(axis=1)))
+        nonzero, used = model.n_nonzero, model.n_features_used
         by_entry = self.solver.penalize == "entries"
         plain = bic(model.deviance, model.n_parameters, n)
         extended = ebic(
@@ -174,7 +182,9 @@ def empty_model(moment: SecondMoment) -> NoiseModel:
     """Noise alone: no component, variance ``mean(Y^2)``."""
     deviance = moment.empty_deviance
     return NoiseModel(
-        loadings=np.zeros((moment.n_features, 0)),
+        shape=(moment.n_features, 0),
+        places=np.empty(0, dtype=np.intp),
+        values=np.empty(0),
         noise_variance=moment.mean_variance,
         penalty=0.0,
         deviance=deviance,

@@ -14,6 +14,7 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.selection.path_bounds import upper_bounds
 from loadstone.selection.path_starts import (
     StartEffort,
     largest_support,
@@ -255,12 +256,13 @@ def search_path(
     largest = float(leading_eigenpairs(S, 1)[0][0])
     if constraints[-1].size + closed.size >= S.n_features and not nonnegative:
         values[-1] = max(values[-1], largest)
-    bounds = _certified(S, constraints, values, str(certify)) if certify else None
+    supports = Supports(known.packed, S.n_features)
+    bounds = upper_bounds(S, constraints, supports.masks(), str(certify)) if certify else None
     return CardinalityPath(
         np.asarray(n_nonzeros),
         values,
         values / largest,
-        Supports(known.packed, S.n_features),
+        supports,
         S,
         nonnegative,
         bounds,
@@ -294,15 +296,3 @@ def _keep_smaller_components(known: BestKnown) -> None:
         if known.values[index] < known.values[index - 1]:
             known.values[index] = known.values[index - 1]
             known.packed[index] = known.packed[index - 1]
-
-
-def _certified(
-    S: Covariance, constraints: list[LoadingConstraint], values: Array, tier: str
-) -> Array:
-    """Proven upper bounds; any bound of a size also limits all smaller sizes."""
-    from loadstone.selection.path_bounds import upper_bound
-
-    bounds = np.array(
-        [upper_bound(S, c, value, tier) for c, value in zip(constraints, values, strict=True)]
-    )
-    return np.minimum.accumulate(bounds[::-1])[::-1]

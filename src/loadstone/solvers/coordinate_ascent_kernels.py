@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit  # noqa: TID251
+from numba import njit
 
 __all__ = ["quartic_maximiser", "sweep_factor", "sweep_gram", "sweep_sparse"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -69,6 +69,10 @@ class ExactSearch:
             gap_tol=self.gap_tol,
             max_nodes=self.max_nodes,
             progress=self.progress,
+        )
+        # The proof may have met a better component on the way: that one is returned.
+        certificate = replace(
+            certificate, loading=certificate.best_loading, value=certificate.best_value
         )
         best = certificate.best_loading.astype(S.dtype)
         closed = certificate.upper_bound - certificate.best_value <= self.gap_tol * abs(

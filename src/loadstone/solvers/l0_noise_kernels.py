@@ -1,11 +1,13 @@
 """Compiled inner loop of the l0 noise model: cyclic hard thresholding of single entries."""
 
-import numba as nb  # noqa: TID251
+import numba as nb
 import numpy as np
+
+from loadstone.covariance.protocol import Array
 
 
 @nb.njit(cache=True)
-def threshold_entries(A, B, G, level, max_sweeps):
+def threshold_entries(A: Array, B: Array, G: Array, level: float, max_sweeps: int) -> None:
     """Lower ``g'Ag/2 - g'b + level/2 |g|_0`` for every row ``g`` of ``G``, in place.
 
     Algorithm 2 of Ulfarsson & Solo, row by row instead of column by column: the rows

@@ -99,9 +99,10 @@ class NoiseModel:
 
     Attributes
     ----------
-    loadings : ndarray of shape (n_features, n_components)
-        ``G``: not unit norm, its scale is the standard deviation along a component.
-        Components that died are dropped.
+    shape : tuple of (n_features, n_components)
+    places, values : ndarray of shape (n_nonzero,)
+        Non-zero entries of ``G``, row after row; dense copies of a whole path would fill
+        the memory.
     noise_variance : float
     penalty : float
         The ``h`` it was fitted with.
@@ -114,7 +115,9 @@ class NoiseModel:
     stop : Stop
     """
 
-    loadings: Array
+    shape: tuple[int, int]
+    places: Array
+    values: Array
     noise_variance: float
     penalty: float
     deviance: float
@@ -123,9 +126,26 @@ class NoiseModel:
     stop: Stop
 
     @property
+    def loadings(self) -> Array:
+        """``G``: not unit norm, its scale is the standard deviation along a component."""
+        G = np.zeros(self.shape)
+        G.ravel()[self.places] = self.values
+        return G
+
+    @property
     def n_components(self) -> int:
-        """Components that are alive."""
-        return self.loadings.shape[1]
+        """Components that are alive; those that died are dropped."""
+        return self.shape[1]
+
+    @property
+    def n_nonzero(self) -> int:
+        """Non-zero entries of ``G``."""
+        return self.places.size
+
+    @property
+    def n_features_used(self) -> int:
+        """Features with a non-zero entry in some component."""
+        return np.unique(self.places // max(1, self.n_components)).size
 
     @property
     def n_iter(self) -> int:
@@ -240,8 +260,11 @@ class L0NoiseModel:
         if self.penalize == "features":
             G = _principal_axes(G)
         stop = Stop.CONVERGED if point.settled else Stop.MAX_ITER
+        places = np.flatnonzero(G)
         return NoiseModel(
-            loadings=G,
+            shape=(moment.n_features, G.shape[1]),
+            places=places,
+            values=G.ravel()[places],
             noise_variance=point.noise,
             penalty=penalty,
             deviance=point.deviance,

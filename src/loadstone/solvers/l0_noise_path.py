@@ -9,7 +9,7 @@ import numpy as np
 from loadstone.covariance import Array
 from loadstone.solvers.l0_noise_model import L0NoiseModel, NoiseModel, SecondMoment
 
-#: Smallest penalty of an automatic path, as a share of the one BIC stands for.
+#: Smallest penalty of an automatic path, as a share of the one its criterion stands for.
 SMALLEST_SHARE = 0.1
 #: The way back ends after this many penalties in a row without a notably better model,
 PATIENCE = 6
@@ -17,16 +17,18 @@ PATIENCE = 6
 NOTABLE = 1e-5
 
 
-def penalty_range(G: Array, noise_variance: float, n_samples: float) -> tuple[float, float]:
-    """From a tenth of ``ln(T) / T`` to where the largest entry of ``G`` is thresholded.
+def penalty_range(
+    moment: SecondMoment, noise_variance: float, reference: float
+) -> tuple[float, float]:
+    """From a tenth of ``reference`` to where even the strongest feature is thresholded.
 
-    An entry survives while its squared signal to noise ratio ``g^2 / noise`` exceeds
-    the penalty, so nothing of the start outlives the upper end.
+    ``reference`` is the penalty a criterion stands for; far below it models are dense
+    and costly and no criterion takes them. An entry survives while its squared signal to
+    noise ratio ``g^2 / noise`` exceeds the penalty; ``g^2`` is at most the variance of its
+    feature, and the noise at least ``noise_variance``, that of the model without penalty.
     """
-    highest = float(np.max(G**2, initial=0.0)) / noise_variance
-    samples = n_samples if np.isfinite(n_samples) else float(G.shape[0])
-    lowest = SMALLEST_SHARE * float(np.log(samples)) / samples
-    return min(lowest, highest / 10), highest
+    highest = float(moment.diagonal.max()) / noise_variance
+    return min(SMALLEST_SHARE * reference, highest / 10), highest
 
 
 def penalty_path(

@@ -16,7 +16,7 @@ from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, Support, variances_of
 from loadstone.loadings import Loadings, Stop, distinct_supports, first_of_each_support
 from loadstone.solvers.exchange import improve_by_exchange
-from loadstone.solvers.greedy_start import greedy_support
+from loadstone.solvers.greedy import Greedy
 from loadstone.solvers.polish import polish
 from loadstone.solvers.power_iteration import iterate
 from loadstone.solvers.starts import (
@@ -98,7 +98,7 @@ class Portfolio:
         settled = iterate(S, constraint.best_loading, survivors, self.max_iter, self.tol)
         candidates = distinct_supports(settled.matrix)[:, : self.n_polished]
         if self.greedy and constraint.size <= MAX_GREEDY:
-            seed = greedy_support(S, constraint)
+            seed = Greedy(rule="approximate")(S, constraint, rng).matrix
             candidates = np.column_stack([candidates, seed])
         best, value = self._finish(S, constraint, candidates)
         objective = np.append(settled.objective, value)

@@ -47,26 +47,49 @@ class SupportSpectrum:
         ``S w`` holds all there is to know: on the support it is the eigenvalue times ``w``,
         outside of it it says what each feature would contribute.
         """
+        values, image = self.leading_pairs(support, 1)
+        return float(values[0]), image
+
+    def leading_pairs(self, support: Array, rank: int) -> tuple[Array, Array]:
+        """The ``rank`` largest eigenvalues, largest first, and ``S w`` for the first vector."""
         if self.rows is None:
-            return self._restricted(support)
+            return self._restricted(support, rank)
         if np.count_nonzero(support) <= self.rows.shape[1] // 2:
             inside = self.rows[support]
-            value, w = _leading_pair(inside @ inside.T)
+            values, w = _leading_pair(inside @ inside.T, rank)
             y = w.astype(self.rows.dtype) @ inside
         else:
             self._move(support)
-            value, unit = _leading_pair(self._gram)
-            y = unit.astype(self.rows.dtype) * np.sqrt(max(value, 0.0))
-        return value, self.rows @ y
+            values, unit = _leading_pair(self._gram, rank)
+            y = unit.astype(self.rows.dtype) * np.sqrt(max(float(values[0]), 0.0))
+        return values, self.rows @ y
 
-    def _restricted(self, support: Array) -> tuple[float, Array]:
+    def value_with(self, support: Array, feature: int) -> float:
+        """Largest eigenvalue on the support and one more feature."""
+        if self.rows is None or np.count_nonzero(support) <= self.rows.shape[1] // 2:
+            inside = np.append(np.flatnonzero(support), feature)
+            return float(leading_eigenpairs(self.S.restrict(inside), 1)[0][0])
+        self._move(support)
+        z = self.rows[feature].astype(np.float64, copy=False)
+        return float(_leading_pair(self._gram + np.outer(z, z), 1)[0][0])
+
+    def row(self, feature: int) -> Array:
+        """Covariances of one feature with all."""
+        if self.rows is not None:
+            return self.rows @ self.rows[feature]
+        unit = np.zeros(self.S.n_features, dtype=self.S.dtype)
+        unit[feature] = 1
+        return self.S @ unit
+
+    def _restricted(self, support: Array, rank: int) -> tuple[Array, Array]:
         inside = np.flatnonzero(support)
-        values, vectors = leading_eigenpairs(self.S.restrict(inside), 1)
+        values, vectors = leading_eigenpairs(self.S.restrict(inside), rank)
         w = np.zeros(self.S.n_features, dtype=self.S.dtype)
         w[inside] = vectors[:, 0]
-        return float(values[0]), self.S @ w
+        return values, self.S @ w
 
     def _move(self, support: Array) -> None:
+        assert self.rows is not None
         changed = np.flatnonzero(support != self._members)
         self._updates += changed.size
         if self._updates > MAX_UPDATES or 2 * changed.size > np.count_nonzero(support):
@@ -82,10 +105,12 @@ class SupportSpectrum:
         self._members = support.copy()
 
 
-def _leading_pair(matrix: Array) -> tuple[float, Array]:
-    last = matrix.shape[0] - 1
-    values, vectors = eigh(matrix, subset_by_index=(last, last), check_finite=False)
-    return float(values[0]), vectors[:, 0]
+def _leading_pair(matrix: Array, rank: int) -> tuple[Array, Array]:
+    """Leading eigenvalues, largest first, and the first vector."""
+    n = matrix.shape[0]
+    span = (max(0, n - rank), n - 1)
+    values, vectors = eigh(matrix, subset_by_index=span, check_finite=False)
+    return values[::-1], vectors[:, -1]
 
 
 def _centred_rows(S: Covariance) -> Array | None:

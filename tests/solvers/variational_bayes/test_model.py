@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from real_data import data_file
-from variational_bayes_oracle import DenseModel
 
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.route import covariance_of
@@ -16,6 +14,8 @@ from loadstone.solvers.variational_bayes.model import VariationalBayes
 from loadstone.solvers.variational_bayes.priors import PRIORS
 from loadstone.solvers.variational_bayes.start import probabilistic_start, varimax
 from loadstone.solvers.variational_bayes.zeros import kept_loadings
+from real_data import data_file
+from variational_bayes_oracle import DenseModel
 
 ALL_PRIORS = list(PRIORS)
 
@@ -47,12 +47,13 @@ def worst_fall(bounds):
 
 @pytest.mark.parametrize("holes", [0.0, 0.25])
 @pytest.mark.parametrize("prior", ALL_PRIORS)
-def test_bounds_equal_the_dense_oracle(prior, holes):
+def test_bounds_equal_the_dense_oracle(prior, holes, monkeypatch):
     X = small_data(holes=holes)
     observations, means = incomplete_observations(X, np.ones(len(X)))
     rng = np.random.default_rng(1)
     W = rng.normal(size=(7, 3))
     T = (X - means) / observations.unit
+    monkeypatch.setattr(PRIORS["jeffreys"], "warm_up", None)
     oracle = DenseModel(T, W, 0.5, PRIORS[prior].start(W**2))
     solver = VariationalBayes(prior=prior, rotation_steps=False, max_iter=8, tol=0.0)
     if holes == 0.0:
@@ -95,6 +96,12 @@ def test_the_bound_never_falls_on_real_data(prior, name):
         X = X[::6, ::4]
     _, _, posterior = search(X, 8, prior, standardize=name == "glass", max_iter=90)
     assert worst_fall(posterior.bounds) >= -1e-8
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    scale = np.nanstd(X, axis=0) if name == "glass" else None
+    rows, _ = incomplete_observations(X, np.ones(len(X)), scale)
+    solver = VariationalBayes(prior=prior, max_iter=30)
+    start = np.random.default_rng(1).normal(size=(X.shape[1], 5))
+    assert worst_fall(solver(rows, start, 0.5).bounds) >= -1e-8
 
 
 @pytest.mark.parametrize("prior", ALL_PRIORS)
@@ -114,7 +121,8 @@ def test_without_holes_the_row_path_equals_the_covariance_path(prior):
     np.testing.assert_array_equal(support, same)
     one, two = solver.refit(complete, one, support), solver.refit(rows, two, support)
     assert one.bounds[-1] == pytest.approx(two.bounds[-1], rel=1e-9)
-    np.testing.assert_allclose(one.state.loadings.mean, two.state.loadings.mean, atol=1e-9)
+    # The scale of a factor against that of its scores is all but flat at this signal.
+    np.testing.assert_allclose(one.state.loadings.mean, two.state.loadings.mean, rtol=1e-5)
     assert one.state.noise_precision == pytest.approx(two.state.noise_precision, rel=1e-9)
 
 
@@ -163,6 +171,14 @@ def test_two_factors_are_found_and_unmixed(prior, at_least):
             W = np.abs(W / np.linalg.norm(W, axis=0))
             np.testing.assert_allclose(W[W > 0], 0.5, atol=0.002)
     assert right >= at_least
+
+
+def test_a_warm_up_helps_a_prior_that_holds_loadings_where_they_start(monkeypatch):
+    X = np.load(data_file("glass.npz"), allow_pickle=False)["X"]
+    warm = search(X, 8, "jeffreys", standardize=True, tol=1e-5)[2]
+    monkeypatch.setattr(PRIORS["jeffreys"], "warm_up", None)
+    cold = search(X, 8, "jeffreys", standardize=True, tol=1e-5)[2]
+    assert warm.bounds[-1] > cold.bounds[-1] + 5
 
 
 def test_without_rotation_steps_pca_stays_mixed():

@@ -1,5 +1,7 @@
 """Expectations against quadrature, hyperparameters against direct maximisation, extremes."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,7 +34,7 @@ def moment(prior, w2, power):
 
     # The peak is narrow for extreme parameters: integrate piece by piece.
     edges = np.linspace(-45, 12, 58)
-    return sum(quad(integrand, a, b, epsrel=1e-11, epsabs=0)[0] for a, b in zip(edges, edges[1:]))
+    return sum(quad(integrand, a, b, epsrel=1e-11, epsabs=0)[0] for a, b in pairwise(edges))
 
 
 @pytest.mark.parametrize("w2", SECONDS)

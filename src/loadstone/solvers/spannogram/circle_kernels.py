@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit  # noqa: TID251
+from numba import njit
 
 from loadstone.solvers.spannogram.inner_kernels import SLACK, orthogonal_plane
 from loadstone.solvers.spannogram.sweep_kernels import SAME_ANGLE, SAME_ROW, solve_support

@@ -111,9 +111,8 @@ def cones(
 ) -> Direction:
     """Best direction, proven to be within ``epsilon`` of the best possible value.
 
-    Once that is reached the search goes on for a moment: most searches then end with a
-    proof of optimality. Where ``max_directions`` ends it early the bound proven so far is
-    returned.
+    Once that is reached the search goes on for a moment, mostly to a proof of optimality.
+    Where ``max_directions`` ends it early the bound proven so far is returned.
     """
     curves = _Curves(V, n_nonzero, nonnegative=nonnegative)
     c, value = first_incumbent(V, n_nonzero, nonnegative=nonnegative)
@@ -132,11 +131,13 @@ def cones(
             if bonus <= 0:
                 break
             n_beyond = min(batch, bonus)
-        worst = np.argsort(-todo.bound, kind="stable")
-        size = min(batch, n_beyond)
+        chosen, todo, rounded = _take_worst(todo, min(batch, n_beyond))
+        closed = max(closed, rounded)
+        if not len(chosen.bound):
+            continue
         before = curves.n_seen
-        children, middle, g = _bisect(todo.take(worst[:size]), curves)
-        todo = todo.take(worst[size:]).join(children)
+        children, middle, g = _bisect(chosen, curves)
+        todo = todo.join(children)
         bonus -= curves.n_seen - before
         best = int(np.argmax(g))
         if g[best] ** 2 > value * (1.0 + 1e-12):
@@ -150,6 +151,19 @@ def cones(
         n_candidates=curves.n_seen,
         complete=not n_beyond,
     )
+
+
+def _take_worst(todo: Cones, size: int) -> tuple[Cones, Cones, float]:
+    """Split off the cones with the largest bounds, and close those too small to split.
+
+    Within a millionth of a radian only rounding is left to bound. Returns the cones to
+    split, the rest, and the largest bound that was closed.
+    """
+    worst = np.argsort(-todo.bound, kind="stable")
+    chosen, rest = todo.take(worst[:size]), todo.take(worst[size:])
+    edges = chosen.W[:, :, None, :] - chosen.W[:, None, :, :]
+    point = np.linalg.norm(edges, axis=-1).max(axis=(1, 2)) < 1e-6
+    return chosen.take(~point), rest, float(chosen.bound[point].max(initial=0.0))
 
 
 def extra_directions(n_features: int, rank: int) -> int:
@@ -216,4 +230,4 @@ def _face_bound(W: Array, G: Array) -> Array:
     # Thin cones lose digits in the solves; the bound must not.
     thinness = np.abs(np.diagonal(R, axis1=1, axis2=2)).min(axis=1)
     inside = np.all(weights >= -1e-9 * np.abs(weights).max(axis=1, keepdims=True), axis=1)
-    return np.where(inside, length * (1.0 + 16.0 * _EPS / thinness), 0.0)
+    return np.where(inside, length * (1.0 + 16.0 * _EPS / np.maximum(thinness, _EPS)), 0.0)

@@ -123,7 +123,8 @@ def _space(
 
     rows = np.vstack([V, np.zeros((1, 3))]) if nonnegative else V
     n = V.shape[0]
-    keys = np.random.default_rng(0).integers(-(2**62), 2**62, size=n + 1)
+    # A support is known by the sum of its keys, which fits into 64 bits.
+    keys = np.random.default_rng(0).integers(-(2**50), 2**50, size=n + 1)
     best, direction, found = incumbent, np.zeros(3), 0
     prints = []
     for i in range(len(rows) - 1):

@@ -8,7 +8,7 @@ support, ``G = R'R``, and (P_d) is ``max c'Gc`` over unit c with ``R c >= 0``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit  # noqa: TID251
+from numba import njit
 
 # A row may miss zero by this fraction of its norm: the loss is its square, below rounding.
 FEASIBILITY = 1e-9

@@ -10,7 +10,7 @@ supports while it has room, as rows padded with -1.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit  # noqa: TID251
+from numba import njit
 
 from loadstone.solvers.spannogram.inner_kernels import (
     SLACK,

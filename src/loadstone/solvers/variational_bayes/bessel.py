@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -32,7 +34,7 @@ def _large_series() -> Array:
     """Polynomials of ``sqrt(s) k0e(s)`` and ``sqrt(s) k1e(s)`` on the pieces of ``1/s``."""
 
     def coefficients(function: np.ufunc, low: float, high: float) -> Array:
-        def values(x: Array) -> Array:
+        def values(x: Any) -> Any:
             s = 1.0 / (low + 0.5 * (x + 1.0) * (high - low))
             return np.sqrt(s) * function(s)
 
@@ -41,7 +43,7 @@ def _large_series() -> Array:
     return np.array(
         [
             [coefficients(f, low, high) for f in (special.k0e, special.k1e)]
-            for high, low in zip(_EDGES[:-1], _EDGES[1:], strict=True)
+            for high, low in pairwise(_EDGES)
         ]
     )
 

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Ratio and logarithm of modified Bessel functions of the second kind.
 
 Notation: ``K0``, ``K1`` are modified Bessel functions, ``s`` their argument. Up to 2 the power

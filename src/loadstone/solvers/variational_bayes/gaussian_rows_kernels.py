@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Many small Gaussian posteriors at once, without ever storing their covariances.
 
 Notation: row ``i`` has covariance ``Sigma_i = D^1/2 (I + tau D^1/2 S_i D^1/2)^-1 D^1/2``
@@ -83,6 +84,26 @@ def invert(system, work):
 
 
 @njit(cache=True, error_model="numpy")
+def finish(system, scale, right, solution, total):
+    """Covariances from inverses, in place; means, and the covariances added to ``total``."""
+    n_latent = system.shape[0]
+    solution[:] = 0.0
+    for j in range(n_latent):
+        for k in range(j + 1):
+            entry_sum = 0.0
+            for lane in range(LANES):
+                entry = system[j, k, lane] * scale[j, lane] * scale[k, lane]
+                system[j, k, lane] = entry
+                entry_sum += entry
+                solution[j, lane] += entry * right[k, lane]
+            total[j, k] += entry_sum
+            if k < j:
+                total[k, j] += entry_sum
+                for lane in range(LANES):
+                    solution[k, lane] += system[j, k, lane] * right[j, lane]
+
+
+@njit(cache=True, error_model="numpy")
 def gaussian_rows(second, prior_sd, cross, precision, moments):
     """Means, variances, log|I + tau D^1/2 S D^1/2|, summed covariances; fills ``moments``.
 
@@ -106,20 +127,7 @@ def gaussian_rows(second, prior_sd, cross, precision, moments):
         log_work[:] = 0.0
         factorise(system, log_work, work)
         invert(system, work)
-        solution[:] = 0.0
-        for j in range(n_latent):
-            for k in range(j + 1):
-                entry_sum = 0.0
-                for lane in range(LANES):
-                    entry = system[j, k, lane] * scale[j, lane] * scale[k, lane]
-                    system[j, k, lane] = entry
-                    entry_sum += entry
-                    solution[j, lane] += entry * right[k, lane]
-                total[j, k] += entry_sum
-                if k < j:
-                    total[k, j] += entry_sum
-                    for lane in range(LANES):
-                        solution[k, lane] += system[j, k, lane] * right[j, lane]
+        finish(system, scale, right, solution, total)
         for lane in range(min(LANES, n_rows - start)):
             i = start + lane
             log_determinant[i] = log_work[lane]

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,11 @@ OnIteration = Callable[[int, float], bool]
 ROTATION_SCHEDULE = frozenset({1, 3, 6, 10, 20, 40, 80})
 #: Rounds between rotations after those; a rotation costs as much as several rounds.
 ROTATION_GAP = 5
+#: How far a search with another prior goes before one that would get stuck.
+WARM_UP_ROUNDS = 100
+WARM_UP_TOL = 1e-5
+#: Largest squared loading, in noise variances, that counts as none.
+VANISHED = 1e-12
 #: Fall of the bound relative to its size that rounding explains.
 ROUNDING = 1e-8
 
@@ -84,7 +90,7 @@ class VariationalBayes:
     rotation_steps: bool = True
     max_iter: int = 500
     tol: float = 1e-6
-    broad: BroadPriors = BroadPriors()
+    broad: BroadPriors = field(default_factory=BroadPriors)
 
     def __call__(
         self,
@@ -94,6 +100,19 @@ class VariationalBayes:
         on_iteration: OnIteration | None = None,
     ) -> Posterior:
         """Search from ``start`` (n_features, n_components), all in units of the observations."""
+        warm_up = PRIORS[self.prior].warm_up
+        if warm_up is not None:
+            # A spike that is there from the first round on holds loadings where they start.
+            first = replace(
+                self,
+                prior=warm_up,
+                hyperparameters=None,
+                max_iter=min(self.max_iter, WARM_UP_ROUNDS),
+                tol=max(self.tol, WARM_UP_TOL),
+            )
+            state = first(observations, start, noise_variance).state
+            if not _vanished(state):
+                start, noise_variance = state.loadings.mean, 1.0 / state.noise_precision
         prior = self._start_prior(start, observations.unit)
         free = np.ones(start.shape, dtype=bool)
         state = start_state(observations, start, noise_variance, prior, free)
@@ -161,10 +180,36 @@ class VariationalBayes:
             smaller = keep.refit(observations, posterior, everything, on_iteration)
             posterior = replace(posterior, state=smaller.state)
 
+    def settle(
+        self,
+        observations: Observations,
+        posterior: Posterior,
+        support: Array,
+        component_threshold: float | None,
+    ) -> tuple[Posterior, Array]:
+        """Refit on ``support`` until every component still stands out of the noise.
+
+        Returns the refit and the support of the components that stayed, all of the given
+        components' columns; the strongest stays whatever the rule says.
+        """
+        while True:
+            refit = self.refit(observations, posterior, support)
+            loadings = refit.state.loadings
+            noise = 1.0 / refit.state.noise_precision
+            n = observations.n_samples
+            standing = kept_loadings(loadings, noise, n, 0.0, component_threshold)
+            stays = np.asarray(standing.any(axis=0))
+            stays[np.argmax((loadings.mean**2).sum(axis=0))] = True
+            if stays.all():
+                return refit, support
+            columns = np.flatnonzero(support.any(axis=0))
+            support = support.copy()
+            support[:, columns[~stays]] = False
+
     def _start_prior(self, start: Array, unit: float) -> Prior:
-        prior: Prior = PRIORS[self.prior].start(start * start)
+        prior: Any = PRIORS[self.prior].start(start * start)
         given = {name: value / unit**2 for name, value in (self.hyperparameters or {}).items()}
-        return replace(prior, **given)  # type: ignore[type-var]
+        return replace(prior, **given)
 
     def _run(
         self,
@@ -192,6 +237,8 @@ class VariationalBayes:
             self._warn_of_fall(bounds, observations)
             if on_iteration is not None and on_iteration(n_iter, bounds[-1]):
                 return Posterior(state, np.array(bounds), n_iter, Stop.CALLBACK)
+            if _vanished(state):
+                return Posterior(state, np.array(bounds), n_iter, Stop.EMPTY)
             level = self.tol * max(abs(state.bound), size)
             settled = state.bound - before.bound <= level
             if rotate and not prune and (settled or n_iter in ROTATION_SCHEDULE):
@@ -215,6 +262,11 @@ class VariationalBayes:
                 "exceed the precision: standardize the features or use float64."
             )
             warnings.warn(msg, RuntimeWarning, stacklevel=3)
+
+
+def _vanished(state: State) -> bool:
+    """Whether all loadings have gone to zero, from where none returns."""
+    return float(np.max(state.loadings.mean**2)) * state.noise_precision < VANISHED
 
 
 def _in_data_units(prior: Prior, unit: float) -> dict[str, float]:

@@ -24,10 +24,21 @@ _SMALLEST_ARGUMENT = 1e-290
 
 
 class Prior(Protocol):
-    """What the model asks of a prior on loadings; fields of the class are hyperparameters."""
+    """What the model asks of a prior on loadings; fields of the class are hyperparameters.
+
+    Attributes
+    ----------
+    exact_zeros : bool
+        Whether removing a loading altogether can raise the bound.
+    zero_term : float
+        What a removed loading leaves in the bound.
+    warm_up : str or None
+        Prior to search with first, where this one would hold loadings where they start.
+    """
 
     exact_zeros: bool
     zero_term: float
+    warm_up: str | None
 
     @classmethod
     def start(cls, second: Array) -> Prior:
@@ -62,11 +73,12 @@ class Laplace:
     lam: float
     exact_zeros = False
     zero_term = 0.0
+    warm_up = None
 
     @classmethod
     def start(cls, second: Array) -> Laplace:
         """The maximum-likelihood ``lam`` of the given loadings."""
-        return cls(_within_range(2.0 * np.mean(np.sqrt(second)) ** 2))
+        return cls(_within_range(2.0 * float(np.mean(np.sqrt(second))) ** 2))
 
     def expectations(self, second: Array) -> tuple[Array, Array]:
         """``(lam + sqrt(2 lam w2))/2`` and ``sqrt(2/(lam w2))``."""
@@ -79,11 +91,11 @@ class Laplace:
     def update_hyperparameters(
         self,
         variance: Array,
-        precision: Array,  # noqa: ARG002
+        precision: Array,
         fixed: frozenset[str],
     ) -> Laplace:
         """``lam`` is the mean of ``<z>`` (Eq. 23)."""
-        return self if "lam" in fixed else Laplace(_within_range(np.mean(variance)))
+        return self if "lam" in fixed else Laplace(_within_range(float(np.mean(variance))))
 
     def bound_term(self, second: Array) -> Array:
         """``-ln(2 lam)/2 - sqrt(2 w2/lam)``."""
@@ -106,11 +118,12 @@ class InverseGaussian:
     b: float
     exact_zeros = False
     zero_term = 0.0
+    warm_up = None
 
     @classmethod
     def start(cls, second: Array) -> InverseGaussian:
         """Mean and shape both at the mean squared loading."""
-        mean = _within_range(np.mean(second))
+        mean = _within_range(float(np.mean(second)))
         return cls(a=mean, b=mean)
 
     def _argument(self, total: Array) -> Array:
@@ -150,11 +163,12 @@ class Jeffreys:
     """
 
     exact_zeros = True
+    warm_up = "inverse_gaussian"
     # Entropy and prior of a loading that shrinks to zero together with its uncertainty.
     zero_term = 0.5 * float(np.log(2.0 * np.pi) + 1.0)
 
     @classmethod
-    def start(cls, second: Array) -> Jeffreys:  # noqa: ARG003
+    def start(cls, second: Array) -> Jeffreys:
         """Nothing to guess."""
         return cls()
 
@@ -164,9 +178,9 @@ class Jeffreys:
 
     def update_hyperparameters(
         self,
-        variance: Array,  # noqa: ARG002
-        precision: Array,  # noqa: ARG002
-        fixed: frozenset[str],  # noqa: ARG002
+        variance: Array,
+        precision: Array,
+        fixed: frozenset[str],
     ) -> Jeffreys:
         """Nothing to learn."""
         return self

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """One-dimensional maximisations of the lower bound over invertible maps of the scores.
 
 Notation: ``W -> W M``, ``x -> M^-1 x`` leaves the fit alone and changes the prior terms

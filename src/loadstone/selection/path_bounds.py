@@ -1,0 +1,33 @@
+"""Proven upper bounds along a path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance
+from loadstone.solvers.renormalise import renormalise
+
+#: Seconds that ``certify="standard"`` may spend on one size.
+STANDARD_SECONDS = 5.0
+
+
+def upper_bounds(
+    S: Covariance,
+    constraints: Sequence[LoadingConstraint],
+    supports: Iterable[Array],
+    effort: str,
+) -> Array:
+    """An upper limit of the variance at each size; a limit also holds for smaller sizes."""
+    # Certificates compile kernels; a path without them should not.
+    from loadstone.certificates import prove
+
+    time_limit = STANDARD_SECONDS if effort == "standard" else None
+    bounds = []
+    for constraint, support in zip(constraints, supports, strict=True):
+        w = support.astype(S.dtype)
+        w = renormalise(S, w / np.linalg.norm(w), constraint)[0]
+        bounds.append(prove(S, constraint, w, effort=effort, time_limit=time_limit).upper_bound)
+    return np.minimum.accumulate(np.array(bounds)[::-1])[::-1]

@@ -1,0 +1,168 @@
+"""Stability selection: which features are chosen again and again on halves of the data.
+
+References
+----------
+Meinshausen, N., & Buehlmann, P. (2010). Stability selection. Journal of the Royal
+Statistical Society B, 72(4), 417-473.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+
+from loadstone.covariance import Array
+
+
+@dataclass(frozen=True)
+class StabilitySelection:
+    """How often each feature was chosen, and what that proves.
+
+    Attributes
+    ----------
+    frequency : ndarray of shape (n_features,)
+        Share of the subsamples on which any component uses the feature.
+    threshold : float
+        Frequency from which a feature counts as stable.
+    selected : ndarray of int
+        Stable features, the most frequent first.
+    n_chosen : float
+        Average number of features chosen on a subsample (q in the paper).
+    max_false : float
+        Bound ``q^2 / ((2 threshold - 1) n_features)`` on the expected number of falsely
+        selected features (Theorem 1).
+    n_subsamples : int
+        Number of subsamples.
+    feature_names : ndarray of str or None
+        Names of the features, where the data has them.
+    """
+
+    frequency: Array
+    threshold: float
+    selected: Array
+    n_chosen: float
+    max_false: float
+    n_subsamples: int
+    feature_names: Array | None = None
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row per feature, the most frequent first."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            msg = "to_frame needs pandas; install it with: pip install pandas"
+            raise ImportError(msg) from error
+        order = np.argsort(-self.frequency, kind="stable")
+        names = self.feature_names
+        labels = [f"x{i}" for i in order] if names is None else np.asarray(names)[order]
+        # Binomial error of a share of independent subsamples.
+        error = np.sqrt(self.frequency * (1 - self.frequency) / self.n_subsamples)
+        return pd.DataFrame(
+            {
+                "feature": labels,
+                "index": order,
+                "frequency": self.frequency[order],
+                "standard_error": error[order],
+                "stable": self.frequency[order] >= self.threshold,
+            }
+        )
+
+
+def stability_selection(
+    estimator: Any,
+    X: Any,
+    *,
+    n_subsamples: int = 100,
+    threshold: float = 0.6,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> StabilitySelection:
+    """How often each feature is chosen when an estimator is fitted to halves of the data.
+
+    Parameters
+    ----------
+    estimator : object
+        With ``fit`` and, once fitted, ``components_`` (features with a non-zero loading in
+        any component count as chosen) or ``get_support``.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Data.
+    n_subsamples : int, default=100
+        Random halves of the samples, drawn without replacement.
+    threshold : float, default=0.6
+        Frequency in (0.5, 1] from which a feature is selected.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the subsamples.
+    n_jobs : int or None, default=None
+        Fits in parallel, by joblib.
+
+    Returns
+    -------
+    StabilitySelection
+
+    Notes
+    -----
+    The error bound assumes that the false features are exchangeable and that the method
+    is no worse than guessing (Theorem 1 of the paper); it is an expectation.
+
+    References
+    ----------
+    Meinshausen, N., & Buehlmann, P. (2010). Stability selection. Journal of the Royal
+    Statistical Society B, 72(4), 417-473.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from loadstone import SparsePCA, stability_selection
+    >>> model = SparsePCA(n_nonzero=3, standardize=True, effort="fast")
+    >>> result = stability_selection(model, load_wine().data, n_subsamples=20)
+    >>> result.selected
+    array([6, 5, ...])
+    """
+    n_samples, _ = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    _check(n_samples, n_subsamples, threshold)
+    rng = check_random_state(random_state)
+    halves = [rng.permutation(n_samples)[: n_samples // 2] for _ in range(n_subsamples)]
+    chosen = Parallel(n_jobs=n_jobs)(delayed(_chosen)(estimator, X, half) for half in halves)
+    counts = np.asarray(chosen, dtype=float)
+    frequency = counts.mean(axis=0)
+    order = np.argsort(-frequency, kind="stable")
+    q = float(counts.sum(axis=1).mean())
+    names = getattr(X, "columns", None)
+    return StabilitySelection(
+        frequency,
+        threshold,
+        order[frequency[order] >= threshold],
+        q,
+        q**2 / ((2 * threshold - 1) * frequency.size),
+        n_subsamples,
+        None if names is None else np.asarray(names, dtype=object),
+    )
+
+
+def _check(n_samples: int, n_subsamples: int, threshold: float) -> None:
+    if not 0.5 < threshold <= 1:
+        msg = f"threshold={threshold} must be in (0.5, 1]: the error bound holds only there"
+        raise ValueError(msg)
+    if n_subsamples < 1:
+        msg = f"n_subsamples={n_subsamples} must be at least 1"
+        raise ValueError(msg)
+    if n_samples < 4:
+        msg = (
+            f"{n_samples} sample(s) cannot be halved into samples that vary; at least 4 are needed"
+        )
+        raise ValueError(msg)
+
+
+def _chosen(estimator: Any, X: Any, rows: Array) -> Array:
+    model = clone(estimator).fit(_safe_indexing(X, rows))
+    if hasattr(model, "components_"):
+        return (np.asarray(model.components_) != 0).any(axis=0)
+    if hasattr(model, "get_support"):
+        return np.asarray(model.get_support())
+    msg = f"{type(model).__name__} has neither components_ nor get_support after fit"
+    raise TypeError(msg)
