@@ -10,7 +10,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 
 project = "loadstone"
 author = "The loadstone developers"
-copyright = "The loadstone developers"  # noqa: A001
+copyright = "The loadstone developers"
 release = loadstone.__version__
 
 extensions = [

@@ -20,8 +20,9 @@ from loadstone.solvers.variational_bayes.latent import Observations, complete_ob
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.model import Posterior, VariationalBayes
 from loadstone.solvers.variational_bayes.priors import PRIORS
-from loadstone.solvers.variational_bayes.start import probabilistic_start, varimax
+from loadstone.solvers.variational_bayes.start import probabilistic_start
 from loadstone.solvers.variational_bayes.zeros import inclusion_probability
+from loadstone.solvers.varimax import varimax
 
 #: Components a search starts with at most when their number is left open.
 MOST_COMPONENTS = 20
