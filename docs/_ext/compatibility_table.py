@@ -36,7 +36,11 @@ def solvers() -> list[Any]:
             continue
         module = importlib.import_module(info.name)
         for name, cls in inspect.getmembers(module, inspect.isclass):
-            if cls.__module__ == info.name and dataclasses.is_dataclass(cls) and hasattr(cls, "refuses"):
+            if (
+                cls.__module__ == info.name
+                and dataclasses.is_dataclass(cls)
+                and hasattr(cls, "refuses")
+            ):
                 try:
                     found[name] = cls()
                 except TypeError:

@@ -22,16 +22,16 @@ names = np.array(returns.feature_names, dtype=object)
 # The market moves everything. Its part is taken out of each stock first, as one does when
 # looking for sectors.
 
-X = returns.data - PCA(1).fit(returns.data).inverse_transform(
-    PCA(1).fit_transform(returns.data)
-)
+X = returns.data - PCA(1).fit(returns.data).inverse_transform(PCA(1).fit_transform(returns.data))
 
 # %%
 # Four baskets of eight stocks, none of them in two. The sectors are not known to the method.
 
 model = SparsePCA(4, n_nonzero=8, nonnegative=True, orthogonality="disjoint").fit(X)
 for component, support in zip(range(1, 5), model.support_, strict=True):
-    sectors, counts = np.unique([name.rsplit(" ", 1)[0] for name in names[support]], return_counts=True)
+    sectors, counts = np.unique(
+        [name.rsplit(" ", 1)[0] for name in names[support]], return_counts=True
+    )
     print(component, dict(zip(sectors.tolist(), counts.tolist(), strict=True)))
 
 # %%
