@@ -27,6 +27,8 @@ BAD_DATA = {
     "one_sample": (X[:1], "minimum of 2"),
     "all_zero": (np.zeros((5, 3)), "varies"),
     "all_constant": (np.full((5, 3), 7.0), "varies"),
+    "huge_values": (X * 1e120, "rescale"),
+    "tiny_values": (X * 1e-120, "rescale"),
     "strings": (np.array([["a", "b"], ["c", "d"]]), "numeric|float|string"),
     "ragged": ([[1, 2], [3]], "ragged"),
     "one_dimension": (X[:, 0], "2D"),

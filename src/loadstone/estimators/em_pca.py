@@ -9,11 +9,12 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import Array, Covariance
-from loadstone.estimators.sequential import RELATED_CONSTRAINTS, SequentialComponents
+from loadstone.estimators.extendable import ExtendableComponents
+from loadstone.estimators.sequential import RELATED_CONSTRAINTS
 from loadstone.solvers.em import EM
 
 
-class EMPCA(SequentialComponents):
+class EMPCA(ExtendableComponents):
     """Expectation-maximisation for sparse and non-negative PCA.
 
     One product with the covariance and one soft threshold per iteration, from the first

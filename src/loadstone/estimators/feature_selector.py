@@ -142,7 +142,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
             self.ranking_ = order[: np.count_nonzero(self.scores_)]
         else:
             self.ranking_, self.scores_ = entropy_ranking(
-                _centred(X, standardize=self.standardize), size, self.entropy_search
+                _dense(X, standardize=self.standardize), size, self.entropy_search
             )
         self.n_features_to_select_ = self.ranking_.size
         self.support_ = np.zeros(X.shape[1], dtype=bool)
@@ -194,16 +194,16 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         return tags
 
 
-def _centred(X: Any, *, standardize: bool) -> Any:
+def _dense(X: Any, *, standardize: bool) -> Any:
     if sparse.issparse(X) or is_dask(X):
         msg = (
             "method='svd_entropy' decomposes dense data for every feature; convert X to a dense "
             "array, or use method='component', which works on sparse data"
         )
         raise TypeError(msg)
+    # As published, the data is not centred: on centred data the ranking finds outliers.
     Z = np.asarray(X, dtype=np.float64)
-    Z = Z - Z.mean(axis=0)
-    if standardize:
-        std = Z.std(axis=0, ddof=1)
-        Z = Z / np.where(std > 0, std, 1)
-    return Z
+    if not standardize:
+        return Z
+    std = Z.std(axis=0, ddof=1)
+    return Z / np.where(std > 0, std, 1)

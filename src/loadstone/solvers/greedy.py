@@ -237,7 +237,8 @@ def _shrink(S: Covariance, constraint: LoadingConstraint) -> tuple[Array, Array]
     values = [value]
     held = np.zeros(S.n_features, dtype=bool)
     held[constraint.forced] = True
-    while np.count_nonzero(w) > constraint.size:
+    # A forced feature holds its place even where its best loading is zero.
+    while np.count_nonzero((w != 0) | held) > constraint.size:
         inside = np.flatnonzero((w != 0) & ~held)
         w[inside[np.argmin(np.abs(w[inside]))]] = 0
         w, value = renormalise(S, w / np.linalg.norm(w), constraint)

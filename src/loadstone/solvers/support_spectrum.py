@@ -59,7 +59,7 @@ class SupportSpectrum:
             values, w = _leading_pair(inside @ inside.T, rank)
             y = w.astype(self.rows.dtype) @ inside
         else:
-            self._move(support)
+            self._move(support, self.rows)
             values, unit = _leading_pair(self._gram, rank)
             y = unit.astype(self.rows.dtype) * np.sqrt(max(float(values[0]), 0.0))
         return values, self.rows @ y
@@ -69,7 +69,7 @@ class SupportSpectrum:
         if self.rows is None or np.count_nonzero(support) <= self.rows.shape[1] // 2:
             inside = np.append(np.flatnonzero(support), feature)
             return float(leading_eigenpairs(self.S.restrict(inside), 1)[0][0])
-        self._move(support)
+        self._move(support, self.rows)
         z = self.rows[feature].astype(np.float64, copy=False)
         return float(_leading_pair(self._gram + np.outer(z, z), 1)[0][0])
 
@@ -88,19 +88,18 @@ class SupportSpectrum:
         w[inside] = vectors[:, 0]
         return values, self.S @ w
 
-    def _move(self, support: Array) -> None:
-        assert self.rows is not None
+    def _move(self, support: Array, rows: Array) -> None:
         changed = np.flatnonzero(support != self._members)
         self._updates += changed.size
         if self._updates > MAX_UPDATES or 2 * changed.size > np.count_nonzero(support):
-            inside = self.rows[support]
+            inside = rows[support]
             self._gram = np.asarray(inside.T @ inside, dtype=np.float64)
             self._updates = 0
         else:
             joined, left = changed[support[changed]], changed[~support[changed]]
             for features, sign in ((joined, 1.0), (left, -1.0)):
                 if features.size:
-                    Z = self.rows[features].astype(np.float64, copy=False)
+                    Z = rows[features].astype(np.float64, copy=False)
                     self._gram += sign * (Z.T @ Z)
         self._members = support.copy()
 

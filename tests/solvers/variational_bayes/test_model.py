@@ -12,8 +12,9 @@ from loadstone.solvers.variational_bayes.latent import complete_observations
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 from loadstone.solvers.variational_bayes.model import VariationalBayes
 from loadstone.solvers.variational_bayes.priors import PRIORS
-from loadstone.solvers.variational_bayes.start import probabilistic_start, varimax
+from loadstone.solvers.variational_bayes.start import probabilistic_start
 from loadstone.solvers.variational_bayes.zeros import kept_loadings
+from loadstone.solvers.varimax import varimax
 from real_data import data_file
 from variational_bayes_oracle import DenseModel
 

@@ -1,0 +1,124 @@
+"""The size chosen by held-out reconstruction."""
+
+import numpy as np
+import pytest
+from joblib import parallel_backend
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV, KFold
+
+from loadstone import SparsePCA, SparsePCACV
+from loadstone.estimators.sparse_pca_cv import choose
+
+
+def three_factors(seed, n_samples=120, n_features=30, size=5):
+    rng = np.random.default_rng(seed)
+    W = np.zeros((n_features, 3))
+    features = rng.permutation(n_features)[: 3 * size].reshape(3, size)
+    for j, inside in enumerate(features):
+        W[inside, j] = rng.choice([-1, 1], size) / np.sqrt(size)
+    scores = rng.standard_normal((n_samples, 3)) * [4, 3.5, 3]
+    return scores @ W.T + rng.standard_normal((n_samples, n_features))
+
+
+def test_true_size_is_recovered():
+    sizes = [3, 5, 7, 30]
+    hits = 0
+    for seed in range(20):
+        model = SparsePCACV(3, n_nonzeros=sizes, cv=3).fit(three_factors(seed))
+        hits += model.n_nonzero_ == 5
+    assert hits >= 16
+
+
+def test_scores_are_those_of_held_out_rows():
+    X = three_factors(0)
+    model = SparsePCACV(2, n_nonzeros=[3, 6], cv=KFold(3)).fit(X)
+    for i, (train, test) in enumerate(KFold(3).split(X)):
+        for j, size in enumerate([3, 6]):
+            fold = SparsePCA(2, n_nonzero=size, effort="fast").fit(X[train])
+            error = np.sum((X[test] - fold.inverse_transform(fold.transform(X[test]))) ** 2)
+            total = np.sum((X[test] - X[train].mean(axis=0)) ** 2)
+            score = model.cv_results_[f"split{i}_test_score"][j]
+            assert score == pytest.approx(1 - error / total)
+    best = SparsePCA(2, n_nonzero=model.n_nonzero_).fit(X)
+    np.testing.assert_allclose(model.components_, best.components_, atol=1e-9)
+
+
+def test_one_standard_error_takes_the_smallest_size_that_is_not_clearly_worse():
+    scores = np.array([[0.1, 0.3, 0.2], [0.4, 0.6, 0.49], [0.41, 0.6, 0.5], [0.4, 0.6, 0.5]])
+    assert choose(scores, "best") == 2
+    # Size 1 loses 1 %, 0 % and 1 %: more than the standard error of that loss.
+    assert choose(scores, "one_standard_error") == 2
+    scores[1] = [0.45, 0.57, 0.5]
+    assert choose(scores, "one_standard_error") == 1
+
+
+def test_automatic_sizes_are_refined_around_the_best():
+    X = three_factors(1, n_features=60, size=10)
+    model = SparsePCACV(3, cv=3).fit(X)
+    tried = model.cv_results_["n_nonzero"]
+    assert (np.diff(tried) > 0).all()
+    assert {model.n_nonzero_ - 1, model.n_nonzero_ + 1} <= set(tried.tolist())
+    assert abs(model.n_nonzero_ - 10) <= 2
+
+
+def test_parallel_fits_agree():
+    X = three_factors(2)
+    one = SparsePCACV(n_nonzeros=[2, 5], cv=3).fit(X)
+    with parallel_backend("threading"):
+        two = SparsePCACV(n_nonzeros=[2, 5], cv=3, n_jobs=2).fit(X)
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+
+
+def test_sparse_data_is_cross_validated_as_it_is():
+    X = three_factors(3)
+    X[np.abs(X) < 1] = 0
+    dense = SparsePCACV(n_nonzeros=[2, 5], cv=3).fit(X)
+    stored = SparsePCACV(n_nonzeros=[2, 5], cv=3).fit(sparse.csr_array(X))
+    np.testing.assert_allclose(
+        dense.cv_results_["mean_test_score"], stored.cv_results_["mean_test_score"]
+    )
+
+
+def test_score_serves_grid_search():
+    X = three_factors(4)
+    search = GridSearchCV(SparsePCA(3, effort="fast"), {"n_nonzero": [1, 5, 30]}, cv=3).fit(X)
+    assert search.best_params_ == {"n_nonzero": 5}
+    nested = GridSearchCV(SparsePCACV(n_nonzeros=[2, 5], cv=3), {"n_components": [1, 3]}, cv=3)
+    assert nested.fit(X).best_params_ == {"n_components": 3}
+
+
+def test_progress_is_told():
+    from sklearn.callback import ProgressBar
+
+    model = SparsePCACV(n_nonzeros=[2, 5], cv=3)
+    tasks = []
+
+    class Listener(ProgressBar):
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            tasks.append(context.task_name)
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            return False
+
+        def teardown(self, estimator, context):
+            pass
+
+    model.set_callbacks(Listener()).fit(three_factors(5))
+    assert {"2 features", "5 features"} <= set(tasks)
+
+
+def test_bad_input_is_refused():
+    X = three_factors(6)
+    with pytest.raises(ValueError, match="cv=9 folds"):
+        SparsePCACV(cv=9).fit(X[:8])
+    with pytest.raises(ValueError, match="between 1 and"):
+        SparsePCACV(n_nonzeros=[0, 4]).fit(X)
+    with pytest.warns(UserWarning, match="sorted"):
+        SparsePCACV(n_nonzeros=[4, 2, 4], cv=3).fit(X)
+    with pytest.raises(TypeError, match="holds out samples"):
+        SparsePCACV().fit_covariance(np.eye(3))

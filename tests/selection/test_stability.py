@@ -1,0 +1,87 @@
+"""Stability selection: frequencies, the error bound, and recovery."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_backend
+from sklearn.base import BaseEstimator
+
+from loadstone import FeatureSelector, SparsePCA, stability_selection
+
+
+def three_factors(seed, n_samples=100, n_features=40, size=5):
+    rng = np.random.default_rng(seed)
+    W = np.zeros((n_features, 3))
+    features = rng.permutation(n_features)[: 3 * size].reshape(3, size)
+    for j, inside in enumerate(features):
+        W[inside, j] = rng.choice([-1, 1], size) / np.sqrt(size)
+    scores = rng.standard_normal((n_samples, 3)) * [4, 3.5, 3]
+    return scores @ W.T + rng.standard_normal((n_samples, n_features)), W
+
+
+def test_true_features_are_chosen_more_often_than_false_ones():
+    hits = 0
+    for seed in range(20):
+        X, W = three_factors(seed)
+        model = SparsePCA(3, n_nonzero=5, effort="fast")
+        frequency = stability_selection(model, X, n_subsamples=6).frequency
+        true = W.any(axis=1)
+        hits += frequency[true].min() > frequency[~true].max()
+    assert hits >= 16
+
+
+class ChoosesByPosition(BaseEstimator):
+    """Always the first two features, and the third where the first row is positive."""
+
+    def fit(self, X, y=None):
+        self.components_ = np.zeros((1, X.shape[1]))
+        self.components_[0, :2] = 1
+        self.components_[0, 2] = X[0, 0] > 0
+        return self
+
+
+def test_frequencies_and_the_bound_are_those_of_the_paper():
+    X = np.random.default_rng(0).standard_normal((30, 10))
+    result = stability_selection(ChoosesByPosition(), X, n_subsamples=40, threshold=0.9)
+    assert result.frequency[:2].tolist() == [1, 1]
+    assert 0 < result.frequency[2] < 1
+    assert not result.frequency[3:].any()
+    assert result.selected.tolist() == [0, 1]
+    q = 2 + result.frequency[2]
+    assert result.n_chosen == pytest.approx(q)
+    assert result.max_false == pytest.approx(q**2 / (0.8 * 10))
+
+
+def test_same_seed_same_answer_and_parallel_too():
+    X, _ = three_factors(1)
+    model = SparsePCA(n_nonzero=5, effort="fast")
+    one = stability_selection(model, X, n_subsamples=6, random_state=3)
+    with parallel_backend("threading"):
+        two = stability_selection(model, X, n_subsamples=6, random_state=3, n_jobs=2)
+    np.testing.assert_array_equal(one.frequency, two.frequency)
+    unsteady = np.random.default_rng(0).standard_normal((30, 40))
+    one = stability_selection(model, unsteady, n_subsamples=6, random_state=3)
+    other = stability_selection(model, unsteady, n_subsamples=6, random_state=4)
+    assert (one.frequency != other.frequency).any()
+
+
+def test_selectors_and_names_work_too():
+    X, _ = three_factors(2)
+    frame = pd.DataFrame(X, columns=[f"gene{i}" for i in range(40)])
+    result = stability_selection(FeatureSelector(5, effort="fast"), frame, n_subsamples=4)
+    table = result.to_frame()
+    assert list(table.columns) == ["feature", "index", "frequency", "standard_error", "stable"]
+    assert table["feature"].iloc[0] == f"gene{table['index'].iloc[0]}"
+    assert (np.diff(table["frequency"]) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"threshold": 0.5}, "threshold"), ({"n_subsamples": 0}, "n_subsamples")],
+)
+def test_bad_input_is_refused(options, message):
+    X, _ = three_factors(0)
+    with pytest.raises(ValueError, match=message):
+        stability_selection(SparsePCA(n_nonzero=2), X, **options)
+    with pytest.raises(ValueError, match="halved"):
+        stability_selection(SparsePCA(n_nonzero=2), X[:3])

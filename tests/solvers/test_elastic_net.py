@@ -1,0 +1,114 @@
+"""The elastic net against a convex solver, and the published pit props components."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from loadstone import ElasticNetPCA
+from loadstone.covariance import ExplicitCovariance
+from loadstone.solvers.elastic_net import ElasticNet, elastic_net, sized_elastic_net
+from real_data import arrays
+
+
+def problem(seed, n_features=6):
+    rng = np.random.default_rng(seed)
+    S = np.cov(rng.standard_normal((20, n_features)).T)
+    return S, S @ np.linalg.eigh(S)[1][:, -1]
+
+
+def convex(S, target, ridge, penalty):
+    b = cp.Variable(target.size)
+    smooth = cp.quad_form(b, cp.psd_wrap(S + ridge * np.eye(target.size))) - 2 * target @ b
+    cp.Problem(cp.Minimize(smooth + penalty * cp.norm1(b))).solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12
+    )
+    return b.value
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3, 5.0])
+@pytest.mark.parametrize("penalty", [0.0, 0.2, 0.8])
+@pytest.mark.parametrize("seed", range(3))
+def test_regression_agrees_with_a_convex_solver(seed, ridge, penalty):
+    S, target = problem(seed)
+    ours = elastic_net(S, target, ridge, penalty)
+    np.testing.assert_allclose(ours, convex(S, target, ridge, penalty), atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 6])
+@pytest.mark.parametrize("seed", range(4))
+def test_exact_sizes_lie_on_the_path(seed, size):
+    S, target = problem(seed)
+    b = sized_elastic_net(S, target, 0.1, size)
+    assert np.count_nonzero(b) == size
+    # Stationarity: all kept features correlate equally with the residual, no other more.
+    left = target - (S + 0.1 * np.eye(6)) @ b
+    kept = np.abs(left[b != 0])
+    np.testing.assert_allclose(kept, kept[0], atol=1e-10)
+    assert np.abs(left).max() <= kept[0] + 1e-10
+
+
+def test_published_pit_props_components():
+    S = arrays("pitprops.npz")["X"]
+    model = ElasticNetPCA(6, penalty=[0.06, 0.16, 0.1, 0.5, 0.5, 0.5], ridge=0.0)
+    model.fit_covariance(S)
+    assert model.cardinality_.tolist() == [7, 4, 4, 1, 1, 1]
+    # Table 3 of Zou et al. (2006).
+    first = [0.477, 0.476, 0, 0, -0.177, 0, 0.250, 0.344, 0.416, 0.400, 0, 0, 0]
+    np.testing.assert_allclose(model.components_[0], first, atol=5e-3)
+    np.testing.assert_allclose(
+        100 * model.explained_variance_ratio_, [28.0, 14.0, 13.3, 7.4, 6.8, 6.2], atol=0.1
+    )
+
+
+def test_pit_props_sizes_when_asked_for():
+    model = ElasticNetPCA(6, n_nonzero=[7, 4, 4, 1, 1, 1]).fit_covariance(
+        arrays("pitprops.npz")["X"]
+    )
+    assert model.cardinality_.tolist() == [7, 4, 4, 1, 1, 1]
+
+
+def test_without_penalty_it_is_pca():
+    S, _ = problem(1)
+    model = ElasticNetPCA(3, penalty=0.0, ridge=0.5).fit_covariance(S)
+    values, vectors = np.linalg.eigh(S)
+    np.testing.assert_allclose(
+        np.abs(model.components_ @ vectors[:, ::-1][:, :3]), np.eye(3), atol=1e-5
+    )
+    np.testing.assert_allclose(model.explained_variance_, values[::-1][:3], rtol=1e-6)
+
+
+def test_infinite_ridge_is_the_limit_of_large_ones():
+    S, _ = problem(2)
+    limit = ElasticNet(penalties=[0.4], ridge=np.inf).solve(ExplicitCovariance(S)).matrix
+    large = ElasticNet(penalties=[0.4], ridge=1e6).solve(ExplicitCovariance(S)).matrix
+    np.testing.assert_allclose(np.abs(large), np.abs(limit), atol=1e-4)
+
+
+@pytest.mark.parametrize("sizes", [3, [5, 2]])
+def test_wide_data_never_needs_the_matrix(sizes):
+    X = np.random.default_rng(0).standard_normal((8, 50))
+    model = ElasticNetPCA(2, n_nonzero=sizes).fit(X)
+    assert model.cardinality_.tolist() == (sizes if isinstance(sizes, list) else [sizes] * 2)
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
+
+
+def test_renormalising_raises_the_variance():
+    S, _ = problem(3)
+    raw = ElasticNetPCA(1, n_nonzero=3).fit_covariance(S)
+    best = ElasticNetPCA(1, n_nonzero=3, renormalize=True).fit_covariance(S)
+    np.testing.assert_array_equal(raw.support_, best.support_)
+    inside = np.flatnonzero(raw.support_[0])
+    top = np.linalg.eigvalsh(S[np.ix_(inside, inside)])[-1]
+    assert best.marginal_variance_[0] == pytest.approx(top)
+    assert raw.marginal_variance_[0] < top
+
+
+def test_penalties_that_leave_nothing_are_told():
+    S, _ = problem(4)
+    with pytest.raises(ValueError, match="leaves no loading"):
+        ElasticNetPCA(1, penalty=1e3).fit_covariance(S)
+    with pytest.warns(UserWarning, match="leaves no loading of 1"):
+        model = ElasticNetPCA(2, penalty=[0.1, 1e3]).fit_covariance(S)
+    assert model.n_components_ == 1
+    with pytest.raises(ValueError, match="one for each"):
+        ElasticNetPCA(2, penalty=[0.1, 0.2, 0.3]).fit_covariance(S)
