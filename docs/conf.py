@@ -1,5 +1,6 @@
 """Settings of the documentation."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -21,10 +22,9 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
     "compatibility_table",
-    "public_names",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_templates", "gallery/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "_templates", "examples", "gallery/GALLERY_HEADER.rst"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
@@ -45,10 +45,25 @@ html_theme_options = {
 }
 html_show_sourcelink = False
 
+
+def _runnable(folder: Path) -> str:
+    """A pattern for the examples whose data is at hand; the others are shown, not run."""
+    from loadstone.datasets.catalogue import SOURCES
+    from loadstone.datasets.fetch import find
+
+    names = []
+    for script in sorted(folder.glob("plot_*.py")):
+        text = script.read_text(encoding="utf-8")
+        needed = [s for s in SOURCES if f"fetch_{s.name}" in text or s.file in text]
+        if all(find(source) for source in needed):
+            names.append(script.stem)
+    return rf"/({'|'.join(names)})\.py$"
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": r"/plot_",
+    "filename_pattern": _runnable(HERE / "examples"),
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 10_000,
@@ -58,3 +73,14 @@ sphinx_gallery_conf = {
     "copyfile_regex": "",
 }
 suppress_warnings = ["config.cache"]
+
+
+def _keep_underscores(app, what, name, obj, options, lines):
+    """Shapes such as ``(n_components_, n_features)`` are no links, whatever docutils thinks."""
+    for i, line in enumerate(lines):
+        lines[i] = re.sub(r"(?<![`*\w])(n_\w*[A-Za-z])_(?![\w`*])", r"\1\\_", line)
+
+
+def setup(app):
+    # After numpydoc, which runs at the usual priority.
+    app.connect("autodoc-process-docstring", _keep_underscores, priority=900)
