@@ -39,11 +39,13 @@ html_static_path = []
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 4,
     "logo": {"text": "loadstone"},
     "secondary_sidebar_items": ["page-toc"],
 }
 html_show_sourcelink = False
+#: Pages at the top have no siblings to list.
+html_sidebars = {page.stem: [] for page in HERE.glob("*.md") if page.stem != "api"}
 
 
 def _runnable(folder: Path) -> str:
