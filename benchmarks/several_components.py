@@ -16,15 +16,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from loadstone.solvers.greedy_start import greedy_support
 from sklearn.decomposition import NMF, PCA
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from loadstone import NSPCA, SparsePCA
-from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import covariance_of, deflate
+from loadstone import NSPCA, GreedyPCA, SparsePCA
+from loadstone.covariance import covariance_of
 from loadstone.metrics import adjusted_variance
 
 N_COMPONENTS = 10
@@ -110,18 +108,6 @@ def fig3():
         table(f"Fig. 3(b), {name}, alpha = 2e7", header, rows)
 
 
-def greedy_components(X, n_nonzero):
-    """Forward selection, one component after another."""
-    S, _ = covariance_of(X)
-    constraint = LoadingConstraint(X.shape[1], n_nonzero)
-    found = []
-    for _ in range(N_COMPONENTS):
-        w = greedy_support(S, constraint)
-        S = deflate(S, w, "projection", np.column_stack(found or [w * 0]))
-        found.append(w)
-    return np.array(found)
-
-
 def fig4():
     """Zass & Shashua, Fig. 4: a linear SVM on ten features, faces against non-faces."""
     for name, prepare in (
@@ -153,9 +139,11 @@ def fig4_features(train):
     features["PCA"] = PCA(N_COMPONENTS).fit(train).components_
     nmf = NMF(N_COMPONENTS, init="nndsvda", max_iter=1000, tol=1e-3).fit(train)
     features["NMF"] = np.linalg.pinv(nmf.components_).T
-    features["greedy sparse PCA, 55 pixels"] = greedy_components(train, 55)
-    sparse = SparsePCA(N_COMPONENTS, n_nonzero=55, orthogonality="disjoint", nonnegative=True)
-    timed(sparse.set_params(n_nonzero=36), train)
+    greedy = GreedyPCA(N_COMPONENTS, n_nonzero=55)
+    timed(greedy, train)
+    features["greedy sparse PCA, 55 pixels"] = greedy.components_
+    sparse = SparsePCA(N_COMPONENTS, n_nonzero=36, orthogonality="disjoint", nonnegative=True)
+    timed(sparse, train)
     features["SparsePCA non-negative disjoint, 36 pixels"] = sparse.components_
     return features
 

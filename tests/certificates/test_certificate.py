@@ -143,6 +143,7 @@ def test_a_covariance_of_zeros_is_optimal_at_once():
         ExplicitCovariance(np.zeros((4, 4))), LoadingConstraint(4, 2), np.eye(4)[1], effort="full"
     )
     assert found.value == found.upper_bound == 0.0
+    assert type(found.upper_bound) is float
     assert found.ratio == 1.0
     assert found.is_optimal
 

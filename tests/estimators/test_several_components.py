@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from loadstone import EMPCA, SparsePCA, ThresholdedPCA
+from loadstone import EMPCA, GreedyPCA, SparsePCA, ThresholdedPCA
 from real_data import arrays, data_file
 
 
@@ -144,7 +144,7 @@ def test_sparse_data_and_both_routes_give_the_same_components(route, kind):
     np.testing.assert_allclose(sparse_model.components_, dense.components_, atol=1e-6)
 
 
-@pytest.mark.parametrize("estimator", [SparsePCA, EMPCA, ThresholdedPCA])
+@pytest.mark.parametrize("estimator", [SparsePCA, EMPCA, GreedyPCA, ThresholdedPCA])
 @pytest.mark.parametrize("deflation", ["projection", "schur", "orthogonalized_projection"])
 def test_added_components_equal_those_asked_for_at_once(estimator, deflation):
     X = made_up(8)
@@ -181,6 +181,14 @@ def test_components_are_added_to_a_fitted_covariance_and_to_weighted_data():
     grown = EMPCA(1, n_nonzero=3).fit(X, sample_weight=weights)
     grown.add_components(X, sample_weight=weights)
     np.testing.assert_allclose(grown.components_, whole.components_, atol=1e-12)
+
+
+def test_added_components_are_certified_where_the_first_ones_were():
+    X = made_up(13)
+    whole = SparsePCA(3, n_nonzero=4, certify="instant").fit(X)
+    grown = SparsePCA(1, n_nonzero=4, certify="instant").fit(X).add_components(X, 2)
+    np.testing.assert_allclose(grown.upper_bound_, whole.upper_bound_)
+    assert len(grown.certificates_) == 3
 
 
 def test_new_components_may_have_another_size():

@@ -149,6 +149,24 @@ def test_float32_stays_float32(X):
     )
 
 
+def test_float32_with_holes_stays_float32(X):
+    Y = with_holes(X, 0.1)[0]
+    model = SparseProbabilisticPCA(4).fit(Y.astype(np.float32))
+    assert model.components_.dtype == model.transform(Y.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(
+        model.components_, SparseProbabilisticPCA(4).fit(Y).components_, atol=1e-4
+    )
+
+
+def test_dask_blocks_with_holes_are_projected_and_not_scored(X):
+    model = SparseProbabilisticPCA(4).fit(X)
+    Y = with_holes(X, 0.1)[0]
+    lazy = da.from_array(Y, chunks=(70, 5))
+    np.testing.assert_allclose(model.transform(lazy).compute(), model.transform(Y), atol=1e-10)
+    with pytest.raises(ValueError, match="compute"):
+        model.score(lazy)
+
+
 @pytest.mark.parametrize("holes", [False, True])
 def test_sample_weights_count_repetitions(X, holes):
     Y = with_holes(X, 0.1)[0] if holes else X
@@ -206,6 +224,19 @@ def test_options_do_what_they_say(X):
     best = SparseProbabilisticPCA(5, n_init=3).fit(X)
     assert best.lower_bounds_[-1] >= SparseProbabilisticPCA(5).fit(X).lower_bounds_[-1]
     assert SparseProbabilisticPCA(5, init="pca").fit(X).n_components_ == 2
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+@pytest.mark.parametrize("hyperparameters", [{"a": 1e-90, "b": 1e90}, {"a": 1e90}, {"b": 1e-90}])
+@pytest.mark.filterwarnings("ignore:no component stands out", "ignore:the maximum number")
+def test_extreme_values_stay_finite(X, scale, hyperparameters):
+    Y = X * scale
+    model = SparseProbabilisticPCA(4, hyperparameters=hyperparameters, max_iter=40).fit(Y)
+    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.lower_bounds_).all()
+    assert np.isfinite(model.score(Y))
+    rises = np.diff(model.lower_bounds_) / np.abs(model.lower_bounds_[1:])
+    assert rises.min(initial=0.0) >= -1e-8
 
 
 def test_no_component_in_noise_is_said():

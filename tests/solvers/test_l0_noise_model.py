@@ -13,7 +13,8 @@ from loadstone.metrics.information_criteria import bic, noise_model_deviance
 from loadstone.solvers.l0_noise_kernels import threshold_entries
 from loadstone.solvers.l0_noise_model import PENALIZE, L0NoiseModel, SecondMoment
 from loadstone.solvers.l0_noise_path import penalty_path, penalty_range
-from loadstone.solvers.l0_noise_start import INITS, NoisyPCA, varimax
+from loadstone.solvers.l0_noise_start import INITS, NoisyPCA
+from loadstone.solvers.varimax import varimax
 
 
 def two_factors(seed, n_samples=60, n_features=12):

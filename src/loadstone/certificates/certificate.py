@@ -87,7 +87,7 @@ class Certificate:
     @property
     def is_optimal(self) -> bool:
         """Whether nothing is missing, up to a relative gap of one millionth."""
-        return self.gap <= OPTIMAL_GAP * abs(self.value)
+        return bool(self.gap <= OPTIMAL_GAP * abs(self.value))
 
     def __str__(self) -> str:
         """One line a person can quote."""

@@ -89,7 +89,7 @@ def prove(
     value = variance_on_support(S, loading)
     best_value = max(value, variance_on_support(S, incumbent.loading))
     refuse_impossible(best_value, found.bound)
-    bound = max(found.bound, best_value)
+    bound = float(max(found.bound, best_value))
     left = None if limits.closes(bound, best_value) else found.left
     fixed_in, fixed_out = _fixed(left, incumbent.loading)
     return Certificate(

@@ -118,9 +118,14 @@ def _path(table: Table, model: Any, request: Request, steps: Stages) -> Any:
     if "cardinality_path" not in loadstone.__all__:
         msg = "this version of loadstone has no cardinality paths; leave out --path"
         raise OptionError(msg)
+    from loadstone.selection.path import automatic_sizes
+
     steps.next("Following the path over the number of features")
+    # The sizes of the model are on the path, so that the slider can stand on them.
+    sizes = np.union1d(automatic_sizes(table.X.shape[1]), np.maximum(model.cardinality_, 1))
     return loadstone.cardinality_path(
         table.X,
+        sizes,
         nonnegative=bool(getattr(model, "nonnegative", False)),
         standardize=getattr(model, "scale_", None) is not None,
     )

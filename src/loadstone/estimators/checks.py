@@ -18,6 +18,8 @@ from loadstone.covariance.containers import is_dask
 
 #: Most negative eigenvalue, relative to the largest, that rounding explains.
 PSD_TOL = 1e-6
+#: Beyond this, or its inverse, squares of variances overflow or vanish.
+LARGEST_VARIANCE = 1e100
 
 
 def check_data(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False) -> Any:
@@ -108,6 +110,13 @@ def check_moments(moments: Moments, names: Sequence[str] | None) -> None:
             f"Input X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "
             f"feature(s) {_named(bad, names)}; impute or drop them, or use SparseProbabilisticPCA, "
             "which handles missing values"
+        )
+        raise ValueError(msg)
+    largest = float(moments.variance.max())
+    if largest > LARGEST_VARIANCE or 0 < largest < 1 / LARGEST_VARIANCE:
+        msg = (
+            f"the largest variance is {largest:.3g}, where products of variances leave the range of "
+            "floating point; rescale X to a more usual unit, or standardise it first"
         )
         raise ValueError(msg)
     constant = np.flatnonzero(moments.constant)

@@ -9,11 +9,12 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import Array, Covariance
-from loadstone.estimators.sequential import RELATED_CONSTRAINTS, SequentialComponents
+from loadstone.estimators.extendable import ExtendableComponents
+from loadstone.estimators.sequential import RELATED_CONSTRAINTS
 from loadstone.solvers.em import EM
 
 
-class EMPCA(SequentialComponents):
+class EMPCA(ExtendableComponents):
     """Expectation-maximisation for sparse and non-negative PCA.
 
     One product with the covariance and one soft threshold per iteration, from the first
@@ -115,9 +116,9 @@ class EMPCA(SequentialComponents):
     Notes
     -----
     The published iteration is not monotone (Proposition 3.2 holds for a fixed l1 bound,
-    Algorithm 2 chooses it anew each time). A search that settles is returned where it
-    settled, as published; one that runs out of iterations gives its best iterate. Ties
-    between features cannot change the cardinality.
+    Algorithm 2 chooses it anew each time). From the first principal component a search is
+    returned where it settled, as published; among random restarts the best iterate of each
+    competes with its last one. Ties between features cannot change the cardinality.
 
     References
     ----------

@@ -8,12 +8,13 @@ import numpy as np
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.covariance import Covariance, Moments
-from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS, SequentialComponents
+from loadstone.estimators.extendable import ExtendableComponents
+from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS
 from loadstone.extraction import Extraction
 from loadstone.solvers.greedy import DIRECTIONS, RULES, Greedy
 
 
-class GreedyPCA(SequentialComponents):
+class GreedyPCA(ExtendableComponents):
     """Grow (or shrink) the support of each component one feature at a time.
 
     The forward search starts at the feature of largest variance and adds, at each step,

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._version import __version__
+from loadstone.estimators.base import ComponentsMixin
 from loadstone.files.atomic import writing
 from loadstone.files.errors import UNREADABLE_NPZ, MissingFileError, ModelFileError
 from loadstone.files.npz_json import NotPlainError, decode, encode
@@ -170,6 +171,8 @@ def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
             msg = f"{name!r} is no fitted attribute"
             raise ValueError(msg)
         setattr(estimator, name, decode(value, arrays))
+    if not issubclass(cls, ComponentsMixin):
+        return estimator
     components = estimator.components_
     if components.ndim != 2 or components.shape[1] != estimator.n_features_in_:
         msg = f"components of shape {components.shape} for {estimator.n_features_in_} features"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from loadstone.covariance import Array, Covariance, Moments, covariance_of
 from loadstone.covariance.containers import is_dask, pieces, rows_of
 from loadstone.estimators.base import BaseComponents, _project
 from loadstone.estimators.checks import check_data, check_moments, check_weights
+from loadstone.estimators.fitted_model import FittedModel, spread
 from loadstone.estimators.missing_values import (
     has_missing,
     imputed_rows,
@@ -26,34 +26,8 @@ from loadstone.estimators.missing_values import (
     standardized_rows,
 )
 from loadstone.extraction import Extraction
-from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
-
-
-@dataclass(frozen=True)
-class FittedModel:
-    """What a search returns, in units of the (scaled) varying features.
-
-    Attributes
-    ----------
-    model : FactorModel
-        Loadings, columns by decreasing strength, and noise.
-    location : ndarray of shape (n_varying,)
-        Mean relative to the column means.
-    searches : tuple of Loadings
-        Traces and stop reasons.
-    attributes : dict
-        Further fitted attributes; arrays under ``per_loading`` are (n_varying, n_components).
-    per_loading : dict
-        Fitted attributes of single loadings, to be spread over all features.
-    """
-
-    model: FactorModel
-    location: Array
-    searches: tuple[Loadings, ...]
-    attributes: dict[str, Any] = field(default_factory=dict)
-    per_loading: dict[str, Array] = field(default_factory=dict)
 
 
 class ProbabilisticComponents(BaseComponents):
@@ -98,11 +72,13 @@ class ProbabilisticComponents(BaseComponents):
             weights = check_weights(sample_weight, X)
             names = getattr(self, "feature_names_in_", None)
             if has_missing(X):
+                dtype = X.dtype
                 X, weights = rows_in_use(X, weights)
                 refuse_empty(X, names)
                 rows, moments = standardized_rows(X, weights, standardize=self.standardize)
                 check_moments(moments, names)
-                S, _ = covariance_of(rows.values * rows.unit, sample_weight=rows.weights)
+                filled = (rows.values * rows.unit).astype(dtype, copy=False)
+                S, _ = covariance_of(filled, sample_weight=rows.weights)
                 self._fit_from(S, moments, rows)
             else:
                 S, moments = covariance_of(
@@ -143,13 +119,14 @@ class ProbabilisticComponents(BaseComponents):
         varying: Array,
         fitted: FittedModel,
     ) -> None:
-        W = _spread(fitted.model.loadings, varying, S.n_features)
+        W = spread(fitted.model.loadings, varying, S.n_features)
         strengths = np.linalg.norm(W, axis=0)
         model = FactorModel(W, fitted.model.noise_variance)
         location = np.zeros(S.n_features)
         location[varying] = fitted.location
         if rows is not None:
-            S, _ = covariance_of(imputed_rows(rows, model, location), sample_weight=rows.weights)
+            filled = imputed_rows(rows, model, location).astype(S.dtype, copy=False)
+            S, _ = covariance_of(filled, sample_weight=rows.weights)
         extraction = Extraction((W / strengths).astype(S.dtype), fitted.searches)
         self._warn(extraction)
         self._store(S, moments, extraction)
@@ -159,7 +136,7 @@ class ProbabilisticComponents(BaseComponents):
         self.component_strength_ = strengths
         self.noise_variance_ = model.noise_variance
         for name, values in fitted.per_loading.items():
-            setattr(self, name, _spread(values, varying, S.n_features).T.astype(S.dtype))
+            setattr(self, name, spread(values, varying, S.n_features).T.astype(S.dtype))
         for name, value in fitted.attributes.items():
             setattr(self, name, value)
 
@@ -191,8 +168,16 @@ class ProbabilisticComponents(BaseComponents):
         if is_dask(X):
             X = X.rechunk({1: -1})
             chunks = (X.chunks[0], (V.shape[1],))
-            return X.map_blocks(_project, V, offset, dtype=dtype, chunks=chunks, meta=V[:0])
+            return X.map_blocks(
+                self._block_scores, V, offset, dtype=dtype, chunks=chunks, meta=V[:0]
+            )
         return _project(X, V, offset)
+
+    def _block_scores(self, block: Any, V: Array, offset: Array) -> Array:
+        """Scores of one block of a Dask array, which may or may not have holes."""
+        if not sparse.issparse(block) and np.isnan(block).any():
+            return self._model().observed_scores(*self._centred(block)).mean.astype(V.dtype)
+        return _project(block, V, offset)
 
     def latent_std(self, X: Any) -> Any:
         """Posterior standard deviations of the scores.
@@ -276,6 +261,12 @@ class ProbabilisticComponents(BaseComponents):
         V, offset = self._projection(model.loadings)
         weights = np.ones(self.n_features_in_) if self.scale_ is None else self.scale_**-2.0
         stacked = rows_of(X).stack_over_blocks(_squares_and_scores, V, offset, self.mean_, weights)
+        if is_dask(X) and np.isnan(stacked).any():
+            msg = (
+                "Input X is a Dask array that contains NaN; the likelihood of samples with missing "
+                "values needs them in memory. Use X.compute() where it fits"
+            )
+            raise ValueError(msg)
         return model.log_likelihood(stacked[:, 0], stacked[:, 1:]) - log_scale.sum()
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -368,12 +359,6 @@ class _IterationReporter:
             estimator=self.estimator,
             metadata={"iteration": iteration, "lower_bound": bound},
         )
-
-
-def _spread(values: Array, varying: Array, n_features: int) -> Array:
-    full = np.zeros((n_features, values.shape[1]))
-    full[varying] = values
-    return full
 
 
 def _squares_and_scores(

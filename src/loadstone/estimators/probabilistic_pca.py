@@ -9,7 +9,8 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
-from loadstone.estimators.probabilistic import FittedModel, ProbabilisticComponents
+from loadstone.estimators.fitted_model import FittedModel
+from loadstone.estimators.probabilistic import ProbabilisticComponents
 from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.probabilistic_em import ProbabilisticEM, principal_axes

@@ -14,7 +14,8 @@ from loadstone.estimators.certified import (
     forget_certificates,
     store_certificates,
 )
-from loadstone.estimators.sequential import RELATED_CONSTRAINTS, SequentialComponents
+from loadstone.estimators.extendable import ExtendableComponents
+from loadstone.estimators.sequential import RELATED_CONSTRAINTS
 from loadstone.extraction import Extraction
 from loadstone.solvers.portfolio import Portfolio
 
@@ -44,7 +45,7 @@ EFFORTS: dict[str, Portfolio] = {
 }
 
 
-class SparsePCA(SequentialComponents):
+class SparsePCA(ExtendableComponents):
     """Principal components of an exact size: sparse, non-negative, or both.
 
     Each component maximises the variance ``w'Sw`` over unit vectors with at most
@@ -229,17 +230,13 @@ class SparsePCA(SequentialComponents):
         self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
     ) -> Extraction:
         extraction = super()._extract(S, moments, rng, report)
-        if self.certify:
-            store_certificates(
-                self,
-                certify_components(
-                    S,
-                    extraction,
-                    self._constraints(S, moments),
-                    self._plan(S),
-                    effort=self.certify,
-                ),
-            )
-        else:
-            forget_certificates(self)
+        self._prove(S, extraction, self._constraints(S, moments))
         return extraction
+
+    def _prove(self, S: Covariance, extraction: Extraction, constraints: list[Any]) -> None:
+        if not self.certify:
+            forget_certificates(self)
+            return
+        plan = self._plan(S)
+        proven = certify_components(S, extraction, constraints, plan, effort=self.certify)
+        store_certificates(self, proven)

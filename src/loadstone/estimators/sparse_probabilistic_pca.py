@@ -12,15 +12,17 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
-from loadstone.estimators.probabilistic import FittedModel, ProbabilisticComponents
+from loadstone.estimators.fitted_model import FittedModel
+from loadstone.estimators.probabilistic import ProbabilisticComponents
 from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.variational_bayes.latent import Observations, complete_observations
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.model import Posterior, VariationalBayes
 from loadstone.solvers.variational_bayes.priors import PRIORS
-from loadstone.solvers.variational_bayes.start import probabilistic_start, varimax
+from loadstone.solvers.variational_bayes.start import probabilistic_start
 from loadstone.solvers.variational_bayes.zeros import inclusion_probability
+from loadstone.solvers.varimax import varimax
 
 #: Components a search starts with at most when their number is left open.
 MOST_COMPONENTS = 20

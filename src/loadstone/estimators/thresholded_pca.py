@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from loadstone.covariance import Covariance
-from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS, SequentialComponents
+from loadstone.estimators.extendable import ExtendableComponents
+from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS
 from loadstone.solvers.thresholding import Thresholding
 
 
-class ThresholdedPCA(SequentialComponents):
+class ThresholdedPCA(ExtendableComponents):
     """Keep the largest loadings of each principal component, and drop the rest.
 
     What many people do by hand. It is the baseline every better method must beat at

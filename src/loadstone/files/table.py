@@ -45,9 +45,7 @@ def with_labels(table: Table, wanted: str | None) -> Table:
     if rest:
         table = table.noting(f"left out, not numbers: {_listed(rest)}")
     if len(kinds) == 1:
-        table = table.noting(
-            f"column {kinds[0]!r} is used as labels (--labels none to leave it out)"
-        )
+        table = table.noting(f"column {kinds[0]!r} is used as labels")
         return replace(table, labels=table.columns[kinds[0]], labels_name=kinds[0])
     if kinds:
         table = table.noting(f"could serve as labels, add --labels NAME: {_listed(kinds)}")

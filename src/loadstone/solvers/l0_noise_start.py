@@ -13,6 +13,7 @@ import numpy as np
 
 from loadstone.covariance import Array, leading_eigenpairs
 from loadstone.solvers.l0_noise_model import SecondMoment
+from loadstone.solvers.varimax import varimax
 
 INITS = ("varimax", "pca", "random")
 
@@ -72,24 +73,6 @@ class NoisyPCA:
         if init == "random":
             return G @ _random_rotation(n_components, rng), noise
         return G, noise
-
-
-def varimax(G: Array, max_iter: int = 500, tol: float = 1e-10) -> Array:
-    """``G R`` with the rotation that spreads the squared loadings of each column most."""
-    r = G.shape[1]
-    if r < 2:
-        return G.copy()
-    R = np.eye(r)
-    for _ in range(max_iter):
-        turned = G @ R
-        gradient = G.T @ (turned * (turned**2 - np.mean(turned**2, axis=0)))
-        U, _, Vt = np.linalg.svd(gradient)
-        step = U @ Vt
-        change = np.abs(step - R).max()
-        R = step
-        if change < tol:
-            break
-    return G @ R
 
 
 def _random_rotation(r: int, rng: np.random.Generator) -> Array:

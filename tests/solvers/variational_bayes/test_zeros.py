@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from loadstone.solvers.variational_bayes.gaussian_rows import GaussianRows, gaussian_rows, pack
-from loadstone.solvers.variational_bayes.start import probabilistic_start, varimax
+from loadstone.solvers.variational_bayes.start import probabilistic_start
 from loadstone.solvers.variational_bayes.zeros import (
     inclusion_probability,
     kept_loadings,
     weakest_vanishing,
 )
+from loadstone.solvers.varimax import varimax
 
 
 def log_evidence(S, D, cross, tau):

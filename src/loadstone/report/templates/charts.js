@@ -53,7 +53,7 @@ function drawLoadings(holder, component, j) {
     shown.slice(0, 10).map((l) => `${l.feature} ${asNumber(l.loading)}`).join(", ");
   const step = 24;
   const { svg, width } = canvas(holder, shown.length * step + (left > 0 ? 24 : 4), label);
-  const room = Math.min(width * 0.45, Math.max(...shown.map((l) => l.feature.length), 4) * 7.4 + 8);
+  const room = Math.min(width * 0.45, Math.max(...shown.map((l) => l.feature.length), 4) * 7.9 + 8);
   const low = Math.min(0, ...shown.map((l) => l.loading));
   const high = Math.max(0, ...shown.map((l) => l.loading));
   const span = high - low || 1;

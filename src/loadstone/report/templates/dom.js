@@ -14,10 +14,15 @@ function node(parent, name, attributes, text) {
 
 const colour = (i) => `var(--c${i % 8})`;
 const asPercent = (ratio) => (ratio === null ? "unknown" : `${(100 * ratio).toPrecision(3)} %`);
-const asNumber = (value) => (value === null ? "unknown" : Number(value.toPrecision(4)).toString());
+function asNumber(value) {
+  if (value === null) return "unknown";
+  const size = Math.abs(value);
+  if (size >= 1e6 || (size > 0 && size < 1e-4)) return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+  return Number(value.toPrecision(4)).toString();
+}
 
 function fitText(text, room) {
-  const most = Math.max(4, Math.floor(room / 7.2));
+  const most = Math.max(4, Math.floor(room / 7.8));
   if (text.length <= most) return text;
   const keep = Math.floor((most - 1) / 2);
   return `${text.slice(0, most - 1 - keep)}…${text.slice(-keep)}`;

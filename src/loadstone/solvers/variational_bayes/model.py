@@ -22,7 +22,7 @@ from loadstone.loadings import Stop
 from loadstone.solvers.variational_bayes.bound import BroadPriors
 from loadstone.solvers.variational_bayes.gaussian_rows import point_rows
 from loadstone.solvers.variational_bayes.latent import Observations
-from loadstone.solvers.variational_bayes.priors import PRIORS, Prior
+from loadstone.solvers.variational_bayes.priors import PRIORS, Prior, within_range
 from loadstone.solvers.variational_bayes.state import State, rotated, start_state, update
 from loadstone.solvers.variational_bayes.zeros import kept_loadings
 
@@ -208,7 +208,10 @@ class VariationalBayes:
 
     def _start_prior(self, start: Array, unit: float) -> Prior:
         prior: Any = PRIORS[self.prior].start(start * start)
-        given = {name: value / unit**2 for name, value in (self.hyperparameters or {}).items()}
+        given = {
+            name: within_range(value / unit / unit)
+            for name, value in (self.hyperparameters or {}).items()
+        }
         return replace(prior, **given)
 
     def _run(

@@ -18,7 +18,7 @@ import numpy as np
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.variational_bayes.bessel import bessel_ratio_and_log
 
-# Below and above these no learned hyperparameter is let go: squares and ratios stay finite.
+# Below and above these no hyperparameter is let go: squares and ratios stay finite.
 _SMALLEST, _LARGEST = 1e-100, 1e100
 _SMALLEST_ARGUMENT = 1e-290
 
@@ -78,7 +78,7 @@ class Laplace:
     @classmethod
     def start(cls, second: Array) -> Laplace:
         """The maximum-likelihood ``lam`` of the given loadings."""
-        return cls(_within_range(2.0 * float(np.mean(np.sqrt(second))) ** 2))
+        return cls(within_range(2.0 * float(np.mean(np.sqrt(second))) ** 2))
 
     def expectations(self, second: Array) -> tuple[Array, Array]:
         """``(lam + sqrt(2 lam w2))/2`` and ``sqrt(2/(lam w2))``."""
@@ -95,7 +95,7 @@ class Laplace:
         fixed: frozenset[str],
     ) -> Laplace:
         """``lam`` is the mean of ``<z>`` (Eq. 23)."""
-        return self if "lam" in fixed else Laplace(_within_range(float(np.mean(variance))))
+        return self if "lam" in fixed else Laplace(within_range(float(np.mean(variance))))
 
     def bound_term(self, second: Array) -> Array:
         """``-ln(2 lam)/2 - sqrt(2 w2/lam)``."""
@@ -123,7 +123,7 @@ class InverseGaussian:
     @classmethod
     def start(cls, second: Array) -> InverseGaussian:
         """Mean and shape both at the mean squared loading."""
-        mean = _within_range(float(np.mean(second)))
+        mean = within_range(float(np.mean(second)))
         return cls(a=mean, b=mean)
 
     def _argument(self, total: Array) -> Array:
@@ -141,11 +141,11 @@ class InverseGaussian:
     ) -> InverseGaussian:
         """``b`` is the mean of ``<z>``; ``1/a`` what ``<1/z>`` exceeds it by (Eqs. 27, 28)."""
         mean = float(np.mean(variance))
-        b = self.b if "b" in fixed else _within_range(mean)
+        b = self.b if "b" in fixed else within_range(mean)
         if "a" in fixed:
             return replace(self, b=b)
         excess = float(np.mean(precision)) + (mean / b - 2.0) / b
-        return InverseGaussian(a=_within_range(1.0 / max(excess, 1e-12 / b)), b=b)
+        return InverseGaussian(a=within_range(1.0 / max(excess, 1e-12 / b)), b=b)
 
     def bound_term(self, second: Array) -> Array:
         """``ln p(w)`` with ``w^2`` read as ``w2``; written to survive any size of ``w2/a``."""
@@ -197,5 +197,6 @@ PRIORS: dict[str, type[Laplace] | type[InverseGaussian] | type[Jeffreys]] = {
 }
 
 
-def _within_range(value: float) -> float:
+def within_range(value: float) -> float:
+    """A hyperparameter moved to where its squares and ratios are finite."""
     return float(np.clip(value, _SMALLEST, _LARGEST))

@@ -1,4 +1,4 @@
-"""Where the iteration starts: principal components, rotated by varimax.
+"""Where the iteration starts: the closed form of probabilistic PCA.
 
 Notation: ``W = U (Lambda - sigma^2 I)^1/2`` is the maximum-likelihood solution of probabilistic
 PCA (Tipping & Bishop 1999; Section 2 of Guan & Dy 2009).
@@ -22,20 +22,3 @@ def probabilistic_start(
     noise = max(noise, 1e-6 * total / n_features)
     # A column of exact zeros would never move: it starts at a tenth of the noise instead.
     return eigenvectors * np.sqrt(np.maximum(eigenvalues - noise, 0.1 * noise)), noise
-
-
-def varimax(loadings: Array, max_iter: int = 200, tol: float = 1e-8) -> Array:
-    """Rotate columns so that squared loadings vary most (Kaiser 1958)."""
-    n_features, n_latent = loadings.shape
-    rotation = np.eye(n_latent)
-    previous = 0.0
-    for _ in range(max_iter):
-        rotated = loadings @ rotation
-        column_means = (rotated**2).sum(axis=0) / n_features
-        left, sizes, right = np.linalg.svd(loadings.T @ (rotated**3 - rotated * column_means))
-        rotation = left @ right
-        criterion = float(sizes.sum())
-        if criterion <= previous * (1.0 + tol):
-            break
-        previous = criterion
-    return loadings @ rotation

@@ -1,0 +1,88 @@
+"""Settings of the documentation."""
+
+import re
+import sys
+from pathlib import Path
+
+import loadstone
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "loadstone"
+author = "The loadstone developers"
+copyright = "The loadstone developers"
+release = loadstone.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+    "compatibility_table",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "_templates", "examples", "gallery/GALLERY_HEADER.rst"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "loadstone"
+html_static_path = []
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 4,
+    "logo": {"text": "loadstone"},
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_show_sourcelink = False
+#: Pages at the top have no siblings to list.
+html_sidebars = {page.stem: [] for page in HERE.glob("*.md") if page.stem != "api"}
+
+
+def _runnable(folder: Path) -> str:
+    """A pattern for the examples whose data is at hand; the others are shown, not run."""
+    from loadstone.datasets.catalogue import SOURCES
+    from loadstone.datasets.fetch import find
+
+    names = []
+    for script in sorted(folder.glob("plot_*.py")):
+        text = script.read_text(encoding="utf-8")
+        needed = [s for s in SOURCES if f"fetch_{s.name}" in text or s.file in text]
+        if all(find(source) for source in needed):
+            names.append(script.stem)
+    return rf"/({'|'.join(names)})\.py$"
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": _runnable(HERE / "examples"),
+    "download_all_examples": False,
+    "show_memory": False,
+    "min_reported_time": 10_000,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "plot_gallery": "True",
+    "copyfile_regex": "",
+}
+suppress_warnings = ["config.cache"]
+
+
+def _keep_underscores(app, what, name, obj, options, lines):
+    """Shapes such as ``(n_components_, n_features)`` are no links, whatever docutils thinks."""
+    for i, line in enumerate(lines):
+        lines[i] = re.sub(r"(?<![`*\w])(n_\w*[A-Za-z])_(?![\w`*])", r"\1\\_", line)
+
+
+def setup(app):
+    # After numpydoc, which runs at the usual priority.
+    app.connect("autodoc-process-docstring", _keep_underscores, priority=900)

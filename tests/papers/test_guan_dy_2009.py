@@ -1,0 +1,45 @@
+"""Section 6.1 of Guan & Dy (2009): two factors among noise, from nine components down."""
+
+import numpy as np
+import pytest
+
+from loadstone import SparseProbabilisticPCA
+from loadstone.datasets import make_sparse_factors
+
+SEEDS = range(7000, 7020)
+
+
+@pytest.mark.papers
+@pytest.mark.parametrize(
+    ("prior", "at_least"), [("inverse_gaussian", 18), ("jeffreys", 15), ("laplace", 15)]
+)
+def test_two_components_with_the_right_supports(prior, at_least):
+    right = 0
+    for seed in SEEDS:
+        X, truth = make_sparse_factors(random_state=seed)
+        model = SparseProbabilisticPCA(9, prior=prior).fit(X)
+        found = {tuple(row) for row in model.support_}
+        if found == {tuple(row) for row in truth != 0}:
+            right += 1
+            weights = model.components_[model.support_]
+            np.testing.assert_allclose(weights, 0.5, atol=0.002)
+            # What chance correlates between the factors is counted once, not twice.
+            assert model.explained_variance_ratio_.sum() > 0.98
+    assert right >= at_least
+
+
+@pytest.mark.papers
+@pytest.mark.parametrize("prior", ["inverse_gaussian", "jeffreys", "laplace"])
+def test_a_fifth_of_the_values_missing(prior):
+    for seed in range(7100, 7104):
+        X, _ = make_sparse_factors(random_state=seed)
+        holes = np.random.default_rng(seed).random(X.shape) < 0.2
+        # Where all four features of a factor are missing, nothing speaks of its value.
+        holes[holes[:, :4].all(axis=1), 0] = False
+        holes[holes[:, 4:8].all(axis=1), 4] = False
+        Y = np.where(holes, np.nan, X)
+        model = SparseProbabilisticPCA(9, prior=prior).fit(Y)
+        error = np.sqrt(np.mean((model.impute(Y) - X)[holes] ** 2))
+        mean_error = np.sqrt(np.mean((np.nanmean(Y, axis=0) - X)[holes] ** 2))
+        assert error < 1.4
+        assert mean_error > 5 * error
