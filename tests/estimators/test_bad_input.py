@@ -76,7 +76,12 @@ BAD_PARAMETERS = [
 @pytest.mark.parametrize("cls", sequential_estimators())
 @pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS, ids=str)
 def test_bad_parameters_are_refused(cls, parameters, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+    # A spannogram cannot force features, and has no parameter that would promise it.
+    if not set(parameters) <= set(cls().get_params()):
+        message, refusal = "unexpected keyword", TypeError
+    else:
+        refusal = (ValueError, TypeError)
+    with pytest.raises(refusal, match=message):
         cls(**parameters).fit(X)
 
 

@@ -71,7 +71,7 @@ def test_em_equals_the_published_algorithm(faces, k, published):
 )
 def test_em_nonnegative_with_restarts(faces_off_first, k, rival):
     X, top = faces_off_first
-    model = EMPCA(n_nonzero=k, nonnegative=True, n_init=40)
+    model = EMPCA(n_nonzero=k, nonnegative=True)
     assert ratio(model, X, top) >= rival * (1 - 2e-3)
 
 

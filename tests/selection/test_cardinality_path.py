@@ -92,6 +92,14 @@ def test_single_precision_stays_and_agrees():
     assert path.loadings(5).dtype == np.float32
 
 
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+@pytest.mark.parametrize("shape", [(12, 60), (80, 60)])
+def test_unit_of_the_data_does_not_matter(unit, shape):
+    X = grouped_data(4, shape)
+    path = cardinality_path(X)
+    np.testing.assert_allclose(cardinality_path(X * unit).ratio, path.ratio, rtol=1e-10)
+
+
 def test_order_of_features_does_not_matter():
     X = grouped_data(5, (12, 30))
     turn = np.random.default_rng(0).permutation(30)

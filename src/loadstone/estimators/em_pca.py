@@ -116,9 +116,9 @@ class EMPCA(ExtendableComponents):
     Notes
     -----
     The published iteration is not monotone (Proposition 3.2 holds for a fixed l1 bound,
-    Algorithm 2 chooses it anew each time). A search that settles is returned where it
-    settled, as published; one that runs out of iterations gives its best iterate. Ties
-    between features cannot change the cardinality.
+    Algorithm 2 chooses it anew each time). From the first principal component a search is
+    returned where it settled, as published; among random restarts the best iterate of each
+    competes with its last one. Ties between features cannot change the cardinality.
 
     References
     ----------

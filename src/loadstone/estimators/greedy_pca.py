@@ -119,7 +119,7 @@ class GreedyPCA(ExtendableComponents):
     >>> from loadstone import GreedyPCA
     >>> model = GreedyPCA(n_nonzero=3, standardize=True).fit(load_wine().data)
     >>> model.path_variance_.round(3)
-    array([1.   , 1.865, 2.528])
+    array([1.   , 1.644, 2.016])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

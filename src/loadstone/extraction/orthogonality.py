@@ -92,7 +92,7 @@ class Orthogonality:
         if self.kind == "disjoint":
             return float(((loadings != 0).sum(axis=1) > 1).any())
         if self.kind == "quasi":
-            return max(0.0, float(violation.max(initial=0.0)) - self.largest_cosine)
+            return max(0.0, float(violation.max(initial=0.0)) - self.largest_cosine - rounding)
         if self.kind == "strict":
             return max(0.0, float(violation.max(initial=0.0)) - max(STRICT_TOL, rounding))
         if self.kind == "uncorrelated":

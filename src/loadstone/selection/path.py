@@ -272,7 +272,7 @@ def search_path(
 def _searched(
     S: Covariance, constraints: list[LoadingConstraint], effort: StartEffort
 ) -> BestKnown:
-    spectrum = SupportSpectrum(S)
+    spectrum = SupportSpectrum(S, coarse=True)
     sizes = np.array([constraint.n_nonzero for constraint in constraints])
     known = BestKnown(sizes, S.n_features)
     starts = start_directions(S, spectrum, effort, constraints[0])

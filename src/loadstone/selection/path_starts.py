@@ -85,11 +85,11 @@ def concentrated_columns(
         return features
     width = max(16, BLOCK_BYTES // (4 * S.n_features))
     sums = np.zeros((N_SQUARINGS, features.size))
-    scale = np.float32(1.0 / max(float(S.diagonal().max()), np.finfo(np.float32).tiny))
-    rows = None if spectrum.rows is None else spectrum.rows.astype(np.float32) * np.sqrt(scale)
+    scale = 1.0 / max(float(S.diagonal().max()), float(np.finfo(S.dtype).tiny))
+    rows = spectrum.image_rows
     for start in range(0, features.size, width):
         at = features[start : start + width]
-        C = column_starts(S, at).T * scale if rows is None else rows[at] @ rows.T
+        C = column_starts(S, at).T * S.dtype.type(scale) if rows is None else rows[at] @ rows.T
         C = C.astype(np.float32, copy=False)
         for row in sums:
             np.multiply(C, C, out=C)
@@ -116,7 +116,8 @@ def search_size(
             break
     settled = [settle(spectrum, support, constraint) for support in seen.values()]
     support, value, image = max(settled, key=lambda found: found.value)
-    w = np.where(support, image, 0) / np.linalg.norm(image[support])
+    w = np.where(support, image, 0).astype(S.dtype)
+    w /= np.linalg.norm(w)
     w, value = improve_by_exchange(S, w, value, constraint, effort.n_exchanges)
     return w != 0, value
 

@@ -25,7 +25,7 @@ GAIN = 1e-10
 class Component(NamedTuple):
     """A support (as a mask), the variance of its best loadings ``w``, and ``S w``.
 
-    On the support ``S w`` is the variance times ``w``.
+    ``S w`` is known up to a positive factor; on the support it points along ``w``.
     """
 
     support: Array

@@ -121,7 +121,7 @@ def stability_selection(
     >>> model = SparsePCA(n_nonzero=3, standardize=True, effort="fast")
     >>> result = stability_selection(model, load_wine().data, n_subsamples=20)
     >>> result.selected
-    array([6, 5, ...])
+    array([ 5,  6, 11])
     """
     n_samples, _ = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     _check(n_samples, n_subsamples, threshold)

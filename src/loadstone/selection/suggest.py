@@ -55,7 +55,7 @@ def suggest_cardinality(
     >>> from loadstone import cardinality_path, suggest_cardinality
     >>> path = cardinality_path(load_wine().data, standardize=True)
     >>> suggest_cardinality(path, "variance").n_nonzero
-    7
+    8
     """
     if rule not in RULES:
         msg = f"rule={rule!r} must be one of {list(RULES)}"

@@ -5,8 +5,9 @@ together one product ``f = Sw`` up to a factor that the normalisation removes. T
 M-step is Algorithm 2: soft threshold at the (K+1)-th largest entry, normalise.
 
 Prop. 3.2 of the paper holds for a fixed l1 bound, which Algorithm 2 chooses anew in
-each iteration: the variance can fall on the way. A search that settles is returned where
-it settled, as published; one that runs out of iterations gives its best iterate.
+each iteration: the variance can fall on the way. From the first principal component a
+search is returned where it settled, as published; among random restarts the best iterate
+of each competes with its last one.
 
 References
 ----------
@@ -70,7 +71,8 @@ class EM:
         if starts is None:
             starts = self.starts(S, constraint, rng)
         step = constraint.shrunken_loading  # type: ignore[attr-defined]
-        return iterate(S, step, starts, self.max_iter, self.tol)
+        restarts = self.init == "random"
+        return iterate(S, step, starts, self.max_iter, self.tol, keep_best=restarts)
 
     def starts(self, S: Covariance, constraint: Constraint, rng: np.random.Generator) -> Array:
         """The block the search begins from."""

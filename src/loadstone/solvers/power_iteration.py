@@ -20,8 +20,12 @@ def iterate(
     starts: Array,
     max_iter: int,
     tol: float,
+    *,
+    keep_best: bool = False,
 ) -> Loadings:
     """Apply ``W <- step(S @ W)`` until ``|w'w_old| > 1 - tol`` for every column.
+
+    With ``keep_best`` the best iterate of each column competes with its last one.
 
     Returns
     -------
@@ -33,6 +37,7 @@ def iterate(
     W = step(S @ starts.astype(S.dtype, copy=False))
     n_columns = W.shape[1]
     result, best_value = W.copy(order="F"), np.full(n_columns, -np.inf)
+    best = result.copy(order="F")
     value = np.full(n_columns, -np.inf)
     trace = np.full((max_iter, n_columns), np.nan)
     active = np.arange(n_columns)
@@ -43,14 +48,17 @@ def iterate(
         moved = step(SW)
         overlap = np.abs(np.einsum("ij,ij->j", moved, W, dtype=np.float64))
         settled = (1.0 - overlap < tol) | (moved == W).all(axis=0)
-        kept = settled | (reached > best_value[active])
-        result[:, active[kept]] = np.where(settled, moved, W)[:, kept]
+        better = reached > best_value[active]
+        best[:, active[better]] = W[:, better]
+        result[:, active[settled]] = moved[:, settled]
         best_value[active] = np.maximum(best_value[active], reached)
         W, active = moved[:, ~settled], active[~settled]
         if active.size == 0:
             break
-    value[active] = best_value[active]
+    value[active], result[:, active] = best_value[active], best[:, active]
     stop = Stop.MAX_ITER if active.size else Stop.CONVERGED
+    if keep_best:
+        result, value = np.hstack([result, best]), np.concatenate([value, best_value])
     order = np.argsort(-value, kind="stable")
-    path = trace[:, order[0]]
+    path = trace[:, order[0] % n_columns]
     return Loadings(result[:, order], path[~np.isnan(path)], n_iter, stop)

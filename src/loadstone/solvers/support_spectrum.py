@@ -30,12 +30,21 @@ class SupportSpectrum:
     S : Covariance
         Wide dense data in memory is held as centred rows and ``G`` is updated; anything
         else is restricted to each support in turn.
+    coarse : bool
+        Compute images ``S w`` of wide data in single precision and up to a positive factor:
+        reading the rows is what they cost, and to rank features seven digits do.
+        Eigenvalues keep full precision.
     """
 
-    def __init__(self, S: Covariance) -> None:
+    def __init__(self, S: Covariance, *, coarse: bool = False) -> None:
         self.S = S
         self.rows = _centred_rows(S)
+        self.image_rows = self.rows
         if self.rows is not None:
+            if coarse:
+                # Scaled to a largest variance of one: single precision has a short range.
+                largest = np.sqrt(max(float(S.diagonal().max()), np.finfo(np.float64).tiny))
+                self.image_rows = (self.rows / S.dtype.type(largest)).astype(np.float32)
             n = self.rows.shape[1]
             self._gram = np.zeros((n, n))
             self._members = np.zeros(S.n_features, dtype=bool)
@@ -62,7 +71,10 @@ class SupportSpectrum:
             self._move(support, self.rows)
             values, unit = _leading_pair(self._gram, rank)
             y = unit.astype(self.rows.dtype) * np.sqrt(max(float(values[0]), 0.0))
-        return values, self.rows @ y
+        assert self.image_rows is not None
+        if self.image_rows is not self.rows:
+            y = (y / np.linalg.norm(y)).astype(np.float32) if y.any() else y.astype(np.float32)
+        return values, self.image_rows @ y
 
     def value_with(self, support: Array, feature: int) -> float:
         """Largest eigenvalue on the support and one more feature."""
