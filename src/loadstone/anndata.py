@@ -60,10 +60,12 @@ def sparse_pca(
 
     Examples
     --------
-    >>> import anndata, numpy as np                                  # doctest: +SKIP
-    >>> adata = anndata.AnnData(np.random.rand(20, 8))               # doctest: +SKIP
-    >>> sparse_pca(adata, n_components=2, n_nonzero=3)               # doctest: +SKIP
-    >>> adata.obsm["X_pca"].shape, adata.varm["PCs"].shape           # doctest: +SKIP
+    >>> import anndata
+    >>> import numpy as np
+    >>> from loadstone.anndata import sparse_pca
+    >>> adata = anndata.AnnData(np.random.default_rng(0).random((20, 8)))
+    >>> sparse_pca(adata, n_components=2, n_nonzero=3)
+    >>> adata.obsm["X_pca"].shape, adata.varm["PCs"].shape
     ((20, 2), (8, 2))
     """
     if copy:

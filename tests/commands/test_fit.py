@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_wine
 
 from loadstone import SparsePCA, load_model
+from loadstone.commands.methods import available_methods
 
 RESULTS = ["loadings.csv", "model.npz", "report.html", "scores.csv"]
 
@@ -81,6 +82,21 @@ def test_every_kind_of_file_gives_the_same_components(kind, run, tmp_path):
     )
 
 
+@pytest.mark.parametrize("method", available_methods())
+def test_every_method_writes_its_results(method, run, wine_csv, tmp_path):
+    result = run("fit", wine_csv, "--method", method, "-c", 2, "-o", "out", "--standardize")
+    assert result.exit_code == 0, result.output
+    assert files_in(tmp_path / "out") == RESULTS
+    assert load_model(tmp_path / "out/model.npz").components_.shape[1] == 13
+
+
+def test_an_option_the_method_does_not_take_is_refused(run, wine_csv, nothing_left):
+    result = run("fit", wine_csv, "--method", "bayes", "--nonzero", 3)
+    assert result.exit_code == 2
+    assert "--nonzero is no option of method 'bayes'" in result.stderr
+    assert nothing_left()
+
+
 def test_h5ad_files_keep_their_names(run, tmp_path):
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
     X = load_wine().data[:60, :6]
@@ -90,6 +106,14 @@ def test_h5ad_files_keep_their_names(run, tmp_path):
     assert run("fit", "t.h5ad", "-c", 1, "-k", 2, "-o", "out").exit_code == 0
     assert pd.read_csv(tmp_path / "out/loadings.csv")["feature"].str.startswith("gene").all()
     assert pd.read_csv(tmp_path / "out/scores.csv")["sample"].iloc[0] == "cell0"
+    assert "valid feature names" not in run("transform", "out/model.npz", "t.h5ad").output
+    shuffled = pd.DataFrame(X[:, ::-1], columns=[f"gene{i}" for i in range(5, -1, -1)])
+    shuffled.to_csv(tmp_path / "shuffled.csv", index=False)
+    assert run("transform", "out/model.npz", "shuffled.csv", "-o", "z.csv").exit_code == 0
+    np.testing.assert_allclose(
+        pd.read_csv(tmp_path / "z.csv")["component 1"],
+        pd.read_csv(tmp_path / "out/scores.csv")["component 1"],
+    )
 
 
 def test_uneven_variances_bring_advice(run, wine_csv):

@@ -100,6 +100,9 @@ def _fitted(table: Table, request: Request, steps: Stages) -> Any:
     model.fit(named(table))
     if hasattr(model, "set_callbacks"):
         model.set_callbacks()
+    if table.feature_names is not None:
+        # Sparse matrices carry no names; the model needs them to match features later.
+        model.feature_names_in_ = np.asarray(table.feature_names, dtype=object)
     return model
 
 

@@ -85,4 +85,4 @@ def _print(terminal: Terminal, found: Any, size: int, why: str) -> None:
             values = (str(k), f"{found.values[i]:.4g}", percent(ratio), bar(ratio, 1.0, 20))
             table.add_row(*values, style=style)
     terminal.show(table)
-    terminal.say(f"\nSuggested size: {size}. {why}")
+    terminal.say(f"\nSuggested size: {size} ({why}).")

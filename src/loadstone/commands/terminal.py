@@ -20,6 +20,9 @@ from loadstone.files.errors import FileError
 #: Exit codes, besides those of :mod:`loadstone.files.errors`.
 BAD_INPUT = 4
 INTERRUPTED = 130
+_FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, ResourceWarning)
+#: scikit-learn says this of sparse matrices, whose names were matched with the file's.
+_NAMES_MATCHED = "X does not have valid feature names"
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,15 @@ class Terminal:
             self._fail(_one_line(error), BAD_INPUT if isinstance(error, ValueError) else 1)
 
     def _tell(self, caught: list[warnings.WarningMessage]) -> None:
+        said: set[str] = set()
         for warning in caught:
-            if not issubclass(
-                warning.category, DeprecationWarning | FutureWarning | ResourceWarning
-            ):
-                self.note(f"note: {warning.message}")
+            text = str(warning.message)
+            hidden = issubclass(warning.category, _FOR_DEVELOPERS) or text.startswith(
+                _NAMES_MATCHED
+            )
+            if not hidden and text not in said:
+                said.add(text)
+                self.note(f"note: {text}")
 
     def _fail(self, sentence: str, exit_code: int) -> None:
         if self.debug:

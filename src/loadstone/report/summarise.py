@@ -119,7 +119,7 @@ def _components(estimator: Any, names: Any, notes: list[str]) -> list[dict[str, 
                 "cumulative_ratio": plain_number(ratios[: j + 1].sum()),
                 "explained_variance": plain_number(estimator.explained_variance_[j]),
                 "marginal_variance": plain_number(marginal[j]),
-                "stop_reason": str(stops[j]) if isinstance(stops, list) else _text(stops),
+                "stop_reason": _stop_reason(stops, j),
                 "loadings": [
                     {"feature": str(names[i]), "loading": plain_number(w[i])}
                     for i in ranked[:MAX_LOADINGS]
@@ -190,5 +190,8 @@ def _readable(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+def _stop_reason(stops: Any, j: int) -> str | None:
+    """Why the search of a component ended; a joint search has one reason for all."""
+    if isinstance(stops, list | tuple):
+        stops = stops[j] if j < len(stops) else stops[0] if stops else None
+    return None if stops is None else str(stops)
