@@ -91,3 +91,12 @@ def test_path_on_a_full_disk_leaves_nothing(run, wine_csv, full_disk, nothing_le
 def test_an_interrupted_path_leaves_nothing(run, wine_csv, interrupted, nothing_left):
     assert run("path", wine_csv).exit_code == 130
     assert nothing_left()
+
+
+def test_an_interrupted_listing_is_an_interruption(run, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loadstone.commands.datasets.find", stop)
+    assert run("datasets", "list").exit_code == 130
+    assert run("datasets", "show", "glass").exit_code == 130
