@@ -17,7 +17,6 @@ from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.selection.path_bounds import upper_bounds
 from loadstone.selection.path_starts import (
     StartEffort,
-    largest_support,
     search_size,
     start_directions,
 )
@@ -276,8 +275,7 @@ def _searched(
     sizes = np.array([constraint.n_nonzero for constraint in constraints])
     known = BestKnown(sizes, S.n_features)
     starts = start_directions(S, spectrum, effort, constraints[0])
-    known.offer(len(sizes) - 1, *largest_support(spectrum, constraints[-1], starts))
-    for index in effort.sizes(sizes):
+    for index in effort.sizes(sizes, S.n_features, nonnegative=constraints[0].nonnegative):
         known.offer(index, *search_size(S, spectrum, constraints[index], starts, effort))
     news = np.ones(len(sizes), dtype=bool)
     sweep(spectrum, constraints, known, news, upwards=False)

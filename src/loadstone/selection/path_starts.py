@@ -13,13 +13,20 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, Support
-from loadstone.selection.path_sweep import best_mask, settle
+from loadstone.selection.path_sweep import settle
 from loadstone.solvers.exchange import improve_by_exchange
+from loadstone.solvers.polish import polish
+from loadstone.solvers.portfolio import distinct_supports
+from loadstone.solvers.power_iteration import iterate
 from loadstone.solvers.starts import both_signs, column_starts, eigenvector_starts
 from loadstone.solvers.support_spectrum import SupportSpectrum
 
 #: Squarings of the entries before they are summed: the more, the smaller the groups found.
 N_SQUARINGS = 4
+#: Number of features below which starts are tried at twice as many sizes.
+FEW_FEATURES = 2048
+#: Starts that are climbed by power steps under non-negativity, and the steps.
+N_CLIMBED, N_CLIMBS = 16, 25
 #: Bytes of a block of columns while they are looked at: what a cache holds.
 BLOCK_BYTES = 1 << 20
 
@@ -37,7 +44,8 @@ class StartEffort:
     n_settled : int
         Starts followed to the end at each size.
     per_octave : int
-        Sizes to start at for each doubling of the size.
+        Sizes to start at for each doubling of the size; twice as many where there are few
+        features and a start costs little.
     max_size : int
         Largest size with its own starts; larger ones follow by continuation.
     n_exchanges : int
@@ -51,14 +59,22 @@ class StartEffort:
     max_size: int = 256
     n_exchanges: int = 4
 
-    def sizes(self, n_nonzeros: Array) -> list[int]:
+    def sizes(self, n_nonzeros: Array, n_features: int, *, nonnegative: bool) -> list[int]:
         """Positions in ``n_nonzeros`` of the sizes that get starts of their own."""
         small = n_nonzeros[n_nonzeros <= self.max_size]
         if small.size == 0:
-            return []
+            return [n_nonzeros.size - 1]
         n_octaves = np.log2(max(2.0, small[-1] / small[0]))
-        wanted = np.geomspace(small[0], small[-1], 1 + int(np.ceil(self.per_octave * n_octaves)))
-        return np.unique(np.searchsorted(small, np.floor(wanted + 1e-9))).tolist()
+        density = self.per_octave * (2 if n_features <= FEW_FEATURES else 1)
+        wanted = np.geomspace(small[0], small[-1], 1 + int(np.ceil(density * n_octaves)))
+        found = np.searchsorted(small, np.floor(wanted + 1e-9))
+        if not nonnegative:
+            return np.union1d(found, n_nonzeros.size - 1).tolist()
+        # Signed components of many features follow the first principal component;
+        # non-negative ones have no such guide at any size.
+        n_more = 1 + int(np.ceil(density * np.log2(n_nonzeros[-1] / small[-1]) / 2))
+        large = np.geomspace(small[-1], n_nonzeros[-1], n_more + 1)
+        return np.union1d(found, np.searchsorted(n_nonzeros, np.floor(large + 1e-9))).tolist()
 
 
 def start_directions(
@@ -108,18 +124,34 @@ def search_size(
     """The best support from a block of start directions, as a mask, and its variance."""
     W = constraint.best_loading(starts)
     scores = _variances(S, spectrum, W)
-    seen: dict[bytes, Array] = {}
-    for j in np.argsort(-scores, kind="stable"):
-        support = W[:, j] != 0
-        seen.setdefault(np.packbits(support).tobytes(), support)
+    seen: dict[bytes, int] = {}
+    order = np.argsort(-scores, kind="stable")
+    for j in order:
+        seen.setdefault(np.packbits(W[:, j] != 0).tobytes(), int(j))
         if len(seen) == effort.n_settled:
             break
-    settled = [settle(spectrum, support, constraint) for support in seen.values()]
+    settled = [settle(spectrum, W[:, j] != 0, constraint, W[:, j]) for j in seen.values()]
     support, value, image = max(settled, key=lambda found: found.value)
     w = np.where(support, image, 0).astype(S.dtype)
     w /= np.linalg.norm(w)
+    if constraint.nonnegative:
+        w, value = _best_climb(S, constraint, starts[:, order[:N_CLIMBED]], w, value)
     w, value = improve_by_exchange(S, w, value, constraint, effort.n_exchanges)
     return w != 0, value
+
+
+def _best_climb(
+    S: Covariance, constraint: LoadingConstraint, starts: Array, w: Array, value: float
+) -> tuple[Array, float]:
+    """The better of ``w`` and what projected power steps reach from the best starts.
+
+    Under non-negativity an eigenpair on a support is not its optimum; power steps keep
+    features that dropping all negative ones at once would lose.
+    """
+    climbed = iterate(S, constraint.best_loading, starts, N_CLIMBS, 1e-5).matrix
+    found = [polish(S, start, constraint) for start in distinct_supports(climbed)[:, :4].T]
+    found.append((w, value))
+    return max(found, key=lambda pair: pair[1])
 
 
 def _variances(S: Covariance, spectrum: SupportSpectrum, W: Array) -> Array:
@@ -128,14 +160,3 @@ def _variances(S: Covariance, spectrum: SupportSpectrum, W: Array) -> Array:
         return np.einsum("ij,ij->j", W, S @ W)
     used = np.flatnonzero(W.any(axis=1))
     return np.square(W[used].T @ spectrum.rows[used]).sum(axis=1)
-
-
-def largest_support(
-    spectrum: SupportSpectrum, constraint: LoadingConstraint, starts: Array
-) -> tuple[Array, float]:
-    """The best support of the largest size: PCA, or the best of several non-negative ones."""
-    if not constraint.nonnegative:
-        starts = starts[:, :1]
-    settled = [settle(spectrum, best_mask(f, constraint), constraint) for f in starts.T[:16]]
-    best = max(settled, key=lambda found: found.value)
-    return best.support, best.value

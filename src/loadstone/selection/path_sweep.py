@@ -14,6 +14,7 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array
+from loadstone.solvers.renormalise import nonnegative_leading
 from loadstone.solvers.support_spectrum import SupportSpectrum
 
 #: Rounds of {eigenpair on the support} and {best support for it} at one size.
@@ -90,7 +91,9 @@ def sweep(
     for index in order:
         constraint, before = constraints[index], known.values[index]
         if carried is not None:
-            found = settle(spectrum, best_mask(carried.image, constraint), constraint)
+            found = settle(
+                spectrum, best_mask(carried.image, constraint), constraint, carried.image
+            )
             # A smaller component is allowed at a larger size.
             carried = carried if upwards and carried.value > found.value else found
             improved[index] = carried.value > before * (1 + GAIN) or not np.isfinite(before)
@@ -99,7 +102,7 @@ def sweep(
             carried = None
             if news[index] and np.isfinite(before):
                 support = known.support(index)
-                carried = Component(support, *spectrum.leading(support))
+                carried = _optimum(spectrum, support, constraint, support)
         elif not improved[index] and not news[index]:
             carried = None
     return improved
@@ -124,14 +127,20 @@ def best_mask(image: Array, constraint: LoadingConstraint) -> Array:
     return mask
 
 
-def settle(spectrum: SupportSpectrum, support: Array, constraint: LoadingConstraint) -> Component:
-    """Alternate eigenpair and best support while the variance grows."""
+def settle(
+    spectrum: SupportSpectrum, support: Array, constraint: LoadingConstraint, direction: Array
+) -> Component:
+    """Alternate best loadings and best support while the variance grows.
+
+    ``direction`` is where the loadings come from: under non-negativity a support has
+    several local optima, and its own is climbed to from there.
+    """
     best: Component | None = None
     for _ in range(MAX_ROUNDS):
-        found = _optimum(spectrum, support, constraint)
+        found = _optimum(spectrum, support, constraint, direction)
         if best is not None and found.value <= best.value * (1 + GAIN):
             break
-        best = found
+        best, direction = found, found.image
         support = best_mask(best.image, constraint)
         if np.array_equal(support, best.support):
             break
@@ -139,20 +148,23 @@ def settle(spectrum: SupportSpectrum, support: Array, constraint: LoadingConstra
     return best
 
 
-def _optimum(spectrum: SupportSpectrum, support: Array, constraint: LoadingConstraint) -> Component:
+def _optimum(
+    spectrum: SupportSpectrum, support: Array, constraint: LoadingConstraint, direction: Array
+) -> Component:
     """The best loadings on a support; under non-negativity on the part that stays positive."""
     value, image = spectrum.leading(support)
     if not constraint.nonnegative:
         return Component(support, value, image)
-    # A leading eigenvector without negative entries is optimal on its support; features
-    # with negative entries leave until that holds, which is at one feature at the latest.
-    while True:
-        inside = image[support]
-        if inside.sum() < 0:
-            inside, image = -inside, -image
-        negative = inside < 0
-        if not negative.any():
-            return Component(support, value, image)
-        support = support.copy()
-        support[np.flatnonzero(support)[negative]] = False
-        value, image = spectrum.leading(support)
+    inside = np.flatnonzero(support)
+    if image[inside].sum() < 0:
+        image = -image
+    # A leading eigenvector without negative entries is optimal on its support.
+    if image[inside].min() >= 0:
+        return Component(support, value, image)
+    S = spectrum.S
+    local, value = nonnegative_leading(
+        S.restrict(inside), np.maximum(direction[inside], 0).astype(S.dtype)
+    )
+    w = np.zeros(S.n_features, dtype=S.dtype)
+    w[inside] = local
+    return Component(w > 0, value, S @ w)
