@@ -120,3 +120,39 @@ def test_scores_carry_names_and_labels(run, wine_model, wine_csv, tmp_path):
     run("transform", wine_model, wine_csv, "-q")
     scores = pd.read_csv(tmp_path / "scores.csv")
     assert list(scores.columns) == ["sample", "label", "component 1", "component 2"]
+
+
+def stop(*_, **__):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
+def test_an_interrupted_certificate_is_an_interruption(
+    run, wine_model, wine_csv, monkeypatch, nothing_left
+):
+    monkeypatch.setattr("loadstone.commands.models._certificates", stop)
+    assert run("certify", wine_model, wine_csv).exit_code == 130
+    assert nothing_left()
+
+
+@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
+def test_certify_writes_nothing_and_so_needs_no_disk(
+    run, wine_model, wine_csv, full_disk, nothing_left
+):
+    assert run("certify", wine_model, wine_csv, "--effort", "instant").exit_code == 0
+    assert nothing_left()
+
+
+@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
+@pytest.mark.parametrize("method", ["em", "exact", "greedy", "nspca", "elastic-net"])
+def test_models_of_other_methods_can_be_certified(method, run, wine_csv):
+    assert (
+        run(
+            "fit", wine_csv, "--method", method, "-c", 2, "-o", "m", "--standardize", "-q"
+        ).exit_code
+        == 0
+    )
+    result = run("certify", "m/model.npz", wine_csv, "--effort", "instant", "--json")
+    assert result.exit_code == 0, result.output
+    for component in json.loads(result.stdout)["components"]:
+        assert component["value"] <= component["upper_bound"] * (1 + 1e-9)

@@ -88,6 +88,22 @@ def test_path_on_a_full_disk_leaves_nothing(run, wine_csv, full_disk, nothing_le
 
 
 @needs_paths
-def test_an_interrupted_path_leaves_nothing(run, wine_csv, interrupted, nothing_left):
-    assert run("path", wine_csv).exit_code == 130
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (OSError(28, "full"), 7)])
+def test_a_path_whose_picture_fails_leaves_no_table_either(
+    error, code, run, wine_csv, monkeypatch, nothing_left
+):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("loadstone.commands.path._draw", fail)
+    assert run("path", wine_csv).exit_code == code
     assert nothing_left()
+
+
+def test_an_interrupted_listing_is_an_interruption(run, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loadstone.commands.datasets.find", stop)
+    assert run("datasets", "list").exit_code == 130
+    assert run("datasets", "show", "glass").exit_code == 130

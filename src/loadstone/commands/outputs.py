@@ -17,12 +17,14 @@ from loadstone.files.errors import UnwritableFileError
 def write_together(
     folder: Path, writers: dict[str, Callable[[Path], Any]], *, force: bool
 ) -> list[Path]:
-    """Write files beside the folder first, and move them in when all are complete."""
+    """Write files under other names first, and move them in when all are complete."""
     targets = [folder / name for name in writers]
     refuse_existing(targets, force=force)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        workshop = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        # Beside the folder, so that none is left if the work fails; inside if it is there.
+        place = folder if folder.exists() else folder.parent
+        place.mkdir(parents=True, exist_ok=True)
+        workshop = Path(tempfile.mkdtemp(prefix=".loadstone-", dir=place))
     except OSError as error:
         msg = f"{folder} could not be written ({error.strerror}); nothing was left behind"
         raise UnwritableFileError(msg) from error

@@ -9,9 +9,10 @@ from rich.table import Table as RichTable
 
 from loadstone.commands.fit import Reading, named
 from loadstone.commands.methods import OptionError
+from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import stages
 from loadstone.commands.terminal import Terminal, bar
-from loadstone.files.atomic import refuse_existing, writing
+from loadstone.files.atomic import refuse_existing
 from loadstone.report.headline import percent
 
 #: Rows the terminal shows; the file has all.
@@ -43,9 +44,11 @@ def path(
         found = loadstone.cardinality_path(named(table), **options)
         suggestion = loadstone.suggest_cardinality(found)
         size, why = int(suggestion.n_nonzero), str(suggestion.reason)
-        with writing(output) as temporary:
-            found.to_frame().to_csv(temporary, index=False)
-        _draw(found, size, picture)
+        writers = {
+            output.name: lambda place: found.to_frame().to_csv(place, index=False),
+            picture.name: lambda place: _draw(found, size, place),
+        }
+        write_together(output.parent, writers, force=force)
     _print(terminal, found, size, why)
     terminal.say(f"wrote {output} and {picture}")
     terminal.result(
@@ -67,8 +70,7 @@ def _draw(found: Any, size: int, picture: Path) -> None:
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     plot_variance_path(found, chosen=size, ax=figure.add_subplot())
-    with writing(picture) as temporary:
-        figure.savefig(temporary, dpi=150)
+    figure.savefig(picture, dpi=150)
 
 
 def _print(terminal: Terminal, found: Any, size: int, why: str) -> None:
