@@ -19,7 +19,7 @@ from loadstone.covariance.containers import is_dask
 #: Most negative eigenvalue, relative to the largest, that rounding explains.
 PSD_TOL = 1e-6
 #: Beyond this, or its inverse, squares of variances overflow or vanish.
-LARGEST_VARIANCE = 1e100
+LARGEST_VARIANCE = 1e150
 
 
 def check_data(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -93,6 +94,7 @@ class GreedyPCA(ExtendableComponents):
         ``"backward"`` its support.
     path_variance_ : ndarray of float
         Variance of the first component at each size on the way, smallest size first.
+        For the whole path ask for ``n_nonzero=n_features``; ``None`` is plain PCA.
 
     See Also
     --------
@@ -160,9 +162,20 @@ class GreedyPCA(ExtendableComponents):
     def _solver(self, S: Covariance) -> Greedy:
         return Greedy(self.direction, self.rule)
 
+    def _extract(
+        self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
+    ) -> Extraction:
+        extraction = super()._extract(S, moments, rng, report)
+        constraint = self._constraints(S, moments)[0]
+        if self.n_nonzero is None or not constraint.is_free:
+            return extraction
+        # All features were asked for by number: the answer is PCA, but the path is wanted.
+        grown = self._solver(S)(S, constraint, rng)
+        return replace(extraction, searches=(grown, *extraction.searches[1:]))
+
     def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
         super()._store(S, moments, extraction)
         first = extraction.searches[0]
-        # Without any constraint the answer is PCA and nothing was grown.
+        # Without a number of features the answer is PCA and nothing was grown.
         self.path_order_ = first.details.get("order", np.flatnonzero(self.components_[0]))
         self.path_variance_ = first.objective

@@ -279,6 +279,10 @@ def neighbour_density(columns: Array, variance: Array, constraint: LoadingConstr
     and ignores the crowd of loosely correlated ones.
     """
     near = np.maximum(columns, 0) if constraint.nonnegative else columns.copy()
+    # Powers of eight leave the range of floating point in unusual units.
+    unit = variance.max()
+    near /= unit
+    variance = variance / unit
     near *= near
     near *= near
     near *= near
