@@ -10,7 +10,7 @@ from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 
 import registry
-from loadstone import SparsePCA, load_model, save_model
+from loadstone import SparseNoisyPCA, SparsePCA, SparsePCACV, load_model, save_model
 from loadstone.estimators import model_file
 from loadstone.files.errors import MissingFileError, ModelFileError, UnwritableFileError
 from loadstone.loadings import Stop
@@ -46,6 +46,16 @@ def test_every_estimator_comes_back_as_it_went(cls, wine, tmp_path):
         np.testing.assert_array_equal(again.components_, model.components_)
     np.testing.assert_array_equal(again.transform(wine), model.transform(wine))
     np.testing.assert_array_equal(again.feature_names_in_, model.feature_names_in_)
+
+
+@pytest.mark.parametrize(
+    "model", [SparseNoisyPCA(range(1, 3)), SparsePCACV(n_nonzeros=range(1, 6, 2))]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_ranges_among_the_parameters_come_back(model, wine, tmp_path):
+    model.fit(wine / wine.std())
+    again = load_model(save_model(model, tmp_path / "model.npz"))
+    assert again.get_params() == model.get_params()
 
 
 def test_every_fitted_attribute_comes_back(saved):

@@ -1,7 +1,7 @@
 """Plain values as JSON, and the arrays among them as members of an npz file.
 
-Understood are ``None``, booleans, numbers, text, lists, tuples, dictionaries with text
-keys, arrays of numbers or text, members of enumerations, and dataclasses of this package.
+Understood are ``None``, booleans, numbers, text, lists, tuples, ranges, dictionaries with
+text keys, arrays of numbers or text, members of enumerations, and dataclasses of this package.
 Nothing else is written, and nothing that is read is ever executed.
 """
 
@@ -41,6 +41,8 @@ def encode(value: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(value, list | tuple):
         items = [encode(item, arrays) for item in value]
         return items if isinstance(value, list) else {"is": "tuple", "items": items}
+    if isinstance(value, range):
+        return {"is": "range", "items": [value.start, value.stop, value.step]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         items = {key: encode(item, arrays) for key, item in value.items()}
         return {"is": "dict", "items": items}
@@ -85,6 +87,8 @@ def decode(value: Any, arrays: Any) -> Any:
         return array.astype(object) if value.get("object") else array
     if kind == "tuple":
         return tuple(decode(item, arrays) for item in value["items"])
+    if kind == "range":
+        return range(*value["items"])
     if kind == "dict":
         return {key: decode(item, arrays) for key, item in value["items"].items()}
     if kind == "enum":
