@@ -175,6 +175,9 @@ class GreedyPCA(ExtendableComponents):
 
     def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
         super()._store(S, moments, extraction)
+        if len(extraction.searches) < self.n_components_:
+            # More components were added: the path is still that of the first one.
+            return
         first = extraction.searches[0]
         # Without a number of features the answer is PCA and nothing was grown.
         self.path_order_ = first.details.get("order", np.flatnonzero(self.components_[0]))

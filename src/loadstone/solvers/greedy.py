@@ -136,8 +136,8 @@ class Growth:
             if exchanges:
                 state = self._exchange(state)
             values.append(state.value)
-        w = np.where(self.inside, state.image, 0)
-        return renormalise(self.S, w / np.linalg.norm(w), self.constraint)[0], np.array(values)
+        w = _unit(np.where(self.inside, state.image, 0), self.inside)
+        return renormalise(self.S, w, self.constraint)[0], np.array(values)
 
     @property
     def _is_exact(self) -> bool:
@@ -164,7 +164,7 @@ class Growth:
             return _State(float(values[0]), second, image.astype(np.float64))
         v = image * np.sign(image[np.argmax(np.abs(np.where(self.inside, image, 0)))])
         w = np.where(self.inside, np.maximum(v, 0), 0)
-        w, value = renormalise(self.S, w / np.linalg.norm(w), self.constraint)
+        w, value = renormalise(self.S, _unit(w, self.inside), self.constraint)
         return _State(value, second, (self.S @ w).astype(np.float64))
 
     def _best_candidate(self, state: _State) -> int:
@@ -241,9 +241,16 @@ def _shrink(S: Covariance, constraint: LoadingConstraint) -> tuple[Array, Array]
     while np.count_nonzero((w != 0) | held) > constraint.size:
         inside = np.flatnonzero((w != 0) & ~held)
         w[inside[np.argmin(np.abs(w[inside]))]] = 0
-        w, value = renormalise(S, w / np.linalg.norm(w), constraint)
+        w, value = renormalise(S, _unit(w, held), constraint)
         values.append(value)
     return w, np.array(values[::-1])
+
+
+def _unit(w: Array, support: Array) -> Array:
+    """``w`` at length one; where no variance is left, equal loadings on the support."""
+    if not w.any():
+        w = support.astype(w.dtype)
+    return w / np.linalg.norm(w)
 
 
 def _first_of_best(worth: Array) -> int:
