@@ -191,6 +191,34 @@ def test_added_components_are_certified_where_the_first_ones_were():
     assert len(grown.certificates_) == 3
 
 
+@pytest.mark.parametrize("mask", [False, True])
+def test_adding_keeps_the_problem_the_first_ones_were_proven_for(mask):
+    X = made_up(14)
+    forced = np.arange(X.shape[1]) == 2 if mask else [2]
+    model = SparsePCA(1, n_nonzero=[4], forced=forced, certify="instant").fit(X)
+    before = model.upper_bound_[0]
+    model.add_components(X, n_nonzero=5).add_components(X, n_nonzero=3)
+    assert [c.constraint.n_nonzero for c in model.certificates_] == [4, 5, 3]
+    assert model.upper_bound_[0] == pytest.approx(before)
+
+
+def test_proofs_are_about_the_size_asked_for_even_where_fewer_features_are_used():
+    a = np.random.default_rng(0).normal(size=20)
+    X = np.column_stack([a, -a, a])
+    model = SparsePCA(1, n_nonzero=[3], nonnegative=True, certify="instant").fit(X)
+    assert model.cardinality_[0] == 2
+    model.add_components(X, n_nonzero=2)
+    assert model.certificates_[0].constraint.n_nonzero == 3
+
+
+def test_sizes_are_remembered_without_proofs_too():
+    X = made_up(16)
+    mask = np.arange(X.shape[1]) == 2
+    model = SparsePCA(1, n_nonzero=[4], forced=mask).fit(X).set_params(certify="instant")
+    model.add_components(X, n_nonzero=2)
+    assert [c.constraint.n_nonzero for c in model.certificates_] == [4, 2]
+
+
 def test_new_components_may_have_another_size():
     X = made_up(11)
     model = SparsePCA(2, n_nonzero=[3, 4]).fit(X)

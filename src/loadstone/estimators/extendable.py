@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from loadstone.covariance import Covariance, Moments, covariance_of
 from loadstone.estimators.base import standardized
-from loadstone.estimators.checks import check_covariance, check_data, check_sizes, check_weights
+from loadstone.estimators.checks import (
+    check_covariance,
+    check_data,
+    check_features,
+    check_sizes,
+    check_weights,
+)
 from loadstone.estimators.sequential import SequentialComponents
 from loadstone.extraction import Extraction, one_by_one
 from loadstone.metrics import total_variance
@@ -119,9 +125,18 @@ class ExtendableComponents(SequentialComponents):
             )
             raise ValueError(msg)
         new = check_sizes(sizes, n_more, S.n_features)
-        there = self.cardinality_.tolist()
-        if np.ndim(self.n_nonzero) == 0:
-            there = check_sizes(self.n_nonzero, self.n_components_, S.n_features)
-        elif self.forced is not None:
-            there = [max(size, np.size(self.forced)) for size in there]
-        return self._constraints_of(S, moments, there + new)
+        return self._constraints_of(S, moments, self._sizes_asked_for(S.n_features) + new)
+
+    def _sizes_asked_for(self, n_features: int) -> list[int]:
+        """How many features each of the components there are could have used."""
+        certificates = getattr(self, "certificates_", None)
+        if certificates is not None:
+            # Components added before may have had a size of their own: proofs remember it.
+            return [certificate.constraint.n_nonzero for certificate in certificates]
+        n_asked = self.n_components_ if np.ndim(self.n_nonzero) == 0 else len(self.n_nonzero)
+        asked = check_sizes(self.n_nonzero, n_asked, n_features)[: self.n_components_]
+        asked += [1] * (self.n_components_ - len(asked))
+        names = getattr(self, "feature_names_in_", None)
+        n_forced = check_features(self.forced, "forced", n_features, names).size
+        used = self.cardinality_.tolist()
+        return [max(places) for places in zip(asked, used, [n_forced] * len(used), strict=True)]
