@@ -112,3 +112,46 @@ def test_penalties_that_leave_nothing_are_told():
     assert model.n_components_ == 1
     with pytest.raises(ValueError, match="one for each"):
         ElasticNetPCA(2, penalty=[0.1, 0.2, 0.3]).fit_covariance(S)
+
+
+def test_collinear_features_give_one_component_and_not_two_alike():
+    a = np.random.default_rng(2).normal(size=20)
+    with pytest.warns(UserWarning, match="fewer than asked for: no direction"):
+        model = ElasticNetPCA(2, n_nonzero=3).fit(np.c_[a, -a, a, -a])
+    assert model.components_.shape == (1, 4)
+    assert model.cardinality_.tolist() == [3]
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
+
+
+@pytest.mark.parametrize("ridge", ["auto", 0.0, np.inf])
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_no_component_without_variance(ridge, scale):
+    a = np.random.default_rng(2).normal(size=20) * scale
+    with (
+        pytest.warns(UserWarning, match="2 constant"),
+        pytest.warns(UserWarning, match="fewer than asked for: no direction"),
+    ):
+        model = ElasticNetPCA(2, n_nonzero=2, ridge=ridge).fit(np.c_[a, np.ones((20, 2))])
+    np.testing.assert_array_equal(model.components_, [[1, 0, 0]])
+
+
+def test_features_that_do_not_help_are_not_counted():
+    model = ElasticNetPCA(2, n_nonzero=3).fit_covariance(np.diag([3, 2, 1.0, 0.5]))
+    np.testing.assert_array_equal(model.components_, np.eye(4)[:2])
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
+    S = np.zeros((4, 4))
+    S[:2, :2], S[2:, 2:] = turn @ np.diag([5, 4.0]) @ turn.T, np.eye(2)
+    model = ElasticNetPCA(2, n_nonzero=3).fit_covariance(S)
+    assert model.cardinality_.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("renormalize", [False, True])
+@pytest.mark.parametrize("n_samples", [8, 40])
+def test_components_of_low_rank_data_are_sound(n_samples, renormalize):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n_samples, 2)) @ rng.normal(size=(2, 10))
+    with pytest.warns(UserWarning, match="fewer than asked for"):
+        model = ElasticNetPCA(4, n_nonzero=3, renormalize=renormalize).fit(X)
+    assert model.n_components_ == 2
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
+    assert (model.explained_variance_ > 0).all()

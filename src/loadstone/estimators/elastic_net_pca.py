@@ -14,7 +14,8 @@ from loadstone.estimators.base import BaseComponents
 from loadstone.estimators.checks import check_sizes
 from loadstone.extraction import Extraction
 from loadstone.loadings import Loadings
-from loadstone.solvers.elastic_net import ElasticNet
+from loadstone.metrics import adjusted_variance, total_variance
+from loadstone.solvers.elastic_net import NEGLIGIBLE, ElasticNet
 from loadstone.solvers.renormalise import renormalise
 
 #: Ridge for data with at least as many samples as features: only to make the answer unique.
@@ -35,7 +36,8 @@ class ElasticNetPCA(BaseComponents):
         Number of components.
     n_nonzero : int, float, array-like or None, default=None
         Features per component: a number, a fraction in (0, 1], or one of these per
-        component. ``None`` leaves the size to ``penalty``.
+        component. ``None`` leaves the size to ``penalty``. Fewer are used where no others
+        correlate with the component.
     penalty : float or array-like of float, default=0.0
         Weight of the l1 norm, in the units of the covariance; one number or one per
         component. Used where ``n_nonzero`` is ``None``.
@@ -78,7 +80,8 @@ class ElasticNetPCA(BaseComponents):
     cardinality_ : ndarray of int of shape (n_components_,)
         How many features each component uses.
     n_components_ : int
-        Components found; fewer than asked for where a penalty leaves none of the loadings.
+        Components found; fewer than asked for where a penalty leaves none of the loadings,
+        no variance is left, or a component repeats those before it.
     n_samples_ : float
         Sum of the sample weights.
     n_iter_ : int
@@ -178,11 +181,18 @@ class ElasticNetPCA(BaseComponents):
                 "sizes with n_nonzero"
             )
             raise ValueError(msg)
-        if not alive.all():
-            exhausted = f"the penalty leaves no loading of {int((~alive).sum())} component(s)"
         matrix = found.matrix[:, alive]
         if self.renormalize:
             matrix = _renormalised(S, matrix)
+        new = _explains_more(S, matrix)
+        matrix = matrix[:, new]
+        killed = int((~alive & ~found.details["empty"]).sum())
+        if killed:
+            exhausted = f"the penalty leaves no loading of {killed} component(s)"
+        elif not alive.all():
+            exhausted = "no direction with any variance is left"
+        elif not new.all():
+            exhausted = f"{int((~new).sum())} explain(s) nothing beyond those before"
         return Extraction(
             matrix, (Loadings(matrix, found.objective, found.n_iter, found.stop),), exhausted
         )
@@ -214,3 +224,9 @@ def _renormalised(S: Covariance, loadings: Array) -> Array:
         result[:, j] = renormalise(remaining, w, constraint)[0]
         remaining = deflate(remaining, result[:, j], "projection")
     return result
+
+
+def _explains_more(S: Covariance, loadings: Array) -> Array:
+    """Which components explain anything beyond those before them."""
+    least = max(NEGLIGIBLE, 8 * float(np.finfo(S.dtype).eps)) * total_variance(S)
+    return adjusted_variance(S, loadings) > least

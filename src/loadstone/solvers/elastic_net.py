@@ -26,6 +26,12 @@ import numpy as np
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs, materialise
 from loadstone.loadings import Loadings, Stop
+from loadstone.metrics import total_variance
+
+#: Share of the total variance below which a direction counts as empty.
+NEGLIGIBLE = 1e-10
+#: Largest share of the longest coefficient, in units of rounding, that counts as zero.
+ROUNDING = 16
 
 
 @dataclass(frozen=True)
@@ -56,23 +62,34 @@ class ElasticNet:
     tol: float = 1e-6
 
     def solve(self, S: Covariance) -> Loadings:
-        """All components jointly, normalised; a column of zeros where a penalty kills one."""
+        """All components jointly, normalised; a column of zeros where nothing is left of one.
+
+        ``details["empty"]`` says which had no variance to predict, so that not the penalty
+        but the data left nothing.
+        """
         n_components = len(self.sizes if self.sizes is not None else self.penalties or ())
         A = leading_eigenpairs(S, n_components)[1]
         regress = self._regression(S)
+        eps = float(np.finfo(S.dtype).eps)
+        negligible = max(NEGLIGIBLE, 8 * eps) * total_variance(S)
         W = np.zeros_like(A)
         trace: list[float] = []
         for n_iter in range(1, self.max_iter + 1):
-            B = np.column_stack([regress(a, j) for j, a in enumerate(A.T)])
+            # Without variance there is nothing to predict, only rounding to be blown up.
+            empty = np.linalg.norm(S @ A, axis=0) <= negligible
+            B = np.column_stack(
+                [np.zeros_like(a) if empty[j] else regress(a, j) for j, a in enumerate(A.T)]
+            )
+            B = without_rounding(B, eps)
             SB = S @ B
             moved = _normalised(B)
             trace.append(float(np.einsum("ij,ij->", moved, S @ moved)))
             settled = np.abs(moved - W).max() <= self.tol
             W = moved
             if settled:
-                return Loadings(W, np.array(trace), n_iter, Stop.CONVERGED)
+                return Loadings(W, np.array(trace), n_iter, Stop.CONVERGED, {"empty": empty})
             A = _rotation(SB, A)
-        return Loadings(W, np.array(trace), self.max_iter, Stop.MAX_ITER)
+        return Loadings(W, np.array(trace), self.max_iter, Stop.MAX_ITER, {"empty": empty})
 
     def _regression(self, S: Covariance) -> Callable[[Array, int], Array]:
         if np.isinf(self.ridge):
@@ -128,7 +145,8 @@ def sized_elastic_net(matrix: Array, target: Array, ridge: float, size: int) -> 
 
     The path of the elastic net is that of the lasso with ``S + ridge I`` in place of ``S``. Where
     a feature enters and another leaves at once a size can be skipped; the point before is
-    then filled up by the largest correlations left.
+    then filled up by the largest correlations left. Features that do not help stay zero, so
+    there are fewer than ``size`` where no more of them correlate with the target.
     """
     from sklearn.linear_model import lars_path_gram
 
@@ -140,6 +158,7 @@ def sized_elastic_net(matrix: Array, target: Array, ridge: float, size: int) -> 
         path = lars_path_gram(
             target, gram, n_samples=1, method="lasso", max_iter=8 * size + 8, alpha_min=0.0
         )[2]
+    path = without_rounding(path, float(np.finfo(np.float64).eps))
     counts = np.count_nonzero(path, axis=0)
     # The last point before the next feature enters: one with the least shrinkage at this size.
     exact = np.flatnonzero(counts == size)
@@ -155,14 +174,22 @@ def _filled(gram: Array, target: Array, b: Array, size: int) -> Array:
     support = np.sort(np.argsort(-left, kind="stable")[:size])
     result = np.zeros_like(b)
     solution = np.linalg.lstsq(gram[np.ix_(support, support)], target[support], rcond=None)[0]
-    result[support] = np.where(solution == 0, np.finfo(np.float64).tiny, solution)
-    return result
+    result[support] = solution
+    return without_rounding(result[:, None], float(np.finfo(np.float64).eps))[:, 0]
+
+
+def without_rounding(B: Array, eps: float) -> Array:
+    """Columns with what rounding left of a coefficient set to zero."""
+    size = np.abs(B)
+    return np.where(size > ROUNDING * eps * size.max(axis=0), B, 0)
 
 
 def _rotation(SB: Array, A: Array) -> Array:
     """``U V'`` of the thin SVD; a column without coefficients keeps its direction."""
     empty = ~SB.any(axis=0)
-    U, _, Vt = np.linalg.svd(np.where(empty, A * 1e-12, SB), full_matrices=False)
+    # Far below the others at any scale of the data, so that it gives way to them.
+    faint = A * (1e-12 * (np.linalg.norm(SB) or 1.0))
+    U, _, Vt = np.linalg.svd(np.where(empty, faint, SB), full_matrices=False)
     return U @ Vt
 
 
