@@ -73,3 +73,40 @@ def test_bad_rules_are_refused():
         suggest_cardinality(path, "variance", share=1.5)
     with pytest.raises(ValueError, match="at least 2"):
         suggest_cardinality(cardinality_path(X, [3]))
+
+
+@pytest.mark.parametrize("sizes", ["auto", [1, 2], [1, 5]])
+def test_flat_paths_need_one_feature(sizes):
+    size, reason = suggest_cardinality(cardinality_path(covariance=np.eye(6), n_nonzeros=sizes))
+    assert size == 1
+    assert reason.endswith("have no more variance than 1: the path is flat")
+
+
+def test_two_sizes_are_compared_with_none():
+    S = np.diag([4.0, 1, 1, 1, 1])
+    S[0, 1] = S[1, 0] = 0.5
+    size, reason = suggest_cardinality(cardinality_path(covariance=S, n_nonzeros=[1, 2]))
+    top = np.linalg.eigvalsh(S)[-1]
+    assert size == 1
+    assert reason == (
+        f"up to 1 feature each one more adds 4 to the variance on average, beyond that "
+        f"{top - 4:.4g}: {4 / (top - 4):.1f} times less"
+    )
+
+
+def test_a_path_that_ends_flat_says_so():
+    S = np.zeros((9, 9))
+    S[:4, :4] = 1
+    S += 0.1 * np.diag([0.0] * 4 + [1.0] * 5)
+    size, reason = suggest_cardinality(cardinality_path(covariance=S))
+    assert size == 4
+    assert reason.endswith("beyond that nothing")
+
+
+@pytest.mark.parametrize("sizes", ["auto", [2, 6]])
+def test_a_path_without_a_drop_has_no_knee(sizes):
+    size, reason = suggest_cardinality(
+        cardinality_path(covariance=np.ones((6, 6)), n_nonzeros=sizes)
+    )
+    assert size == 6
+    assert "no knee" in reason

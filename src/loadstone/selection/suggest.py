@@ -33,8 +33,9 @@ def suggest_cardinality(
         As :func:`loadstone.cardinality_path` returns it.
     rule : {"knee", "variance", "sparseness_index"}, default="knee"
         ``"knee"``: where the gain per feature drops most, found by fitting a steep
-        beginning and a straight end. ``"variance"``: the smallest size with ``share`` of the variance of the
-        largest one. ``"sparseness_index"``: the largest product of squared share of
+        beginning and a straight end; the smallest size of a flat path, the largest of one
+        without a drop. ``"variance"``: the smallest size with ``share`` of the variance of
+        the largest one. ``"sparseness_index"``: the largest product of squared share of
         variance and share of zeros (Trendafilov 2014).
     share : float, default=0.9
         For ``"variance"``.
@@ -98,16 +99,36 @@ def _by_index(path: CardinalityPath) -> Suggestion:
 
 def _by_knee(path: CardinalityPath) -> Suggestion:
     sizes, values = path.n_nonzeros.astype(float), path.values
+    first, last = int(path.n_nonzeros[0]), int(path.n_nonzeros[-1])
+    if values[-1] - values[0] <= FLAT * abs(values[-1]):
+        reason = f"{_features(last)} have no more variance than {first}: the path is flat"
+        return Suggestion(first, reason)
     best = knee(sizes, values)
+    # No features have no variance, so a path that begins at the knee is measured from there.
+    start, floor = (0.0, 0.0) if best == 0 else (sizes[0], values[0])
+    before = (values[best] - floor) / (sizes[best] - start)
+    after = (values[-1] - values[best]) / (sizes[-1] - sizes[best])
+    if before <= after * (1 + FLAT):
+        reason = (
+            f"there is no knee: each feature adds as much at the end of the path ({after:.4g}) as at "
+            f"its beginning, so all {_features(last)} are worth having"
+        )
+        return Suggestion(last, reason)
     size = int(path.n_nonzeros[best])
-    before = (values[best] - values[0]) / max(sizes[best] - sizes[0], 1)
-    after = (values[-1] - values[best]) / max(sizes[-1] - sizes[best], 1)
-    fold = f"{before / after:.1f} times" if after > 0 else "infinitely"
+    drop = f"{after:.4g}: {before / after:.1f} times less" if after > FLAT * before else "nothing"
     reason = (
-        f"up to {size} features each one more adds {before:.4g} to the variance on average, "
-        f"beyond that {after:.4g}: {fold} less"
+        f"up to {_features(size)} each one more adds {before:.4g} to the variance on average, "
+        f"beyond that {drop}"
     )
     return Suggestion(size, reason)
+
+
+#: Relative gain below which a path, or its end, is flat.
+FLAT = 1e-9
+
+
+def _features(size: int) -> str:
+    return "1 feature" if size == 1 else f"{size} features"
 
 
 def knee(sizes: Array, values: Array) -> int:
