@@ -93,6 +93,27 @@ def test_entropy_selects_as_many_as_asked(search):
         FeatureSelector(4, method="svd_entropy").fit(sparse.csr_array(data()))
 
 
+@pytest.mark.parametrize("search", ["ranking", "forward"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_entropy_never_selects_a_constant_feature(search, standardize):
+    X = data()
+    with_constant = np.insert(X, 1, 5.0, axis=1)
+    arguments = {"method": "svd_entropy", "entropy_search": search, "standardize": standardize}
+    with pytest.warns(UserWarning, match=r"1 constant feature\(s\) are never selected: 1"):
+        selector = FeatureSelector(4, **arguments).fit(with_constant)
+    without = FeatureSelector(4, **arguments).fit(X)
+    np.testing.assert_array_equal(np.delete(selector.support_, 1), without.support_)
+    np.testing.assert_array_equal(np.delete(selector.scores_, 1), without.scores_)
+    with (
+        pytest.warns(UserWarning, match="1 constant"),
+        pytest.warns(UserWarning, match="10 features selected, fewer than"),
+    ):
+        selector = FeatureSelector(11, **arguments).fit(with_constant)
+    assert np.flatnonzero(~selector.support_).tolist() == [1]
+    with pytest.raises(ValueError, match="none of the 3 feature"):
+        FeatureSelector(2, **arguments).fit(np.ones((5, 3)))
+
+
 @pytest.mark.parametrize("bad", [0, 11, 0.0, 1.5, -1, True])
 def test_impossible_sizes_are_refused(bad):
     with pytest.raises(ValueError, match="n_features_to_select"):

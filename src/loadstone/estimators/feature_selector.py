@@ -13,8 +13,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import Interval, StrOptions, _fit_context
+from loadstone.covariance import Moments
 from loadstone.covariance.containers import is_dask
-from loadstone.estimators.checks import check_data, check_sizes
+from loadstone.covariance.moments import constant_features
+from loadstone.estimators.checks import check_data, check_moments, check_sizes
 from loadstone.estimators.sparse_pca import EFFORTS, SparsePCA
 from loadstone.selection.entropy import entropy_ranking
 
@@ -35,7 +37,9 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         Number of components. With several, each gets an equal part of the features and
         no feature serves two, so that the union has the size asked for.
     method : {"component", "svd_entropy"}, default="component"
-        Sparse components, or the ranking of Varshavsky et al.
+        Sparse components, or the ranking of Varshavsky et al. by entropy. That entropy is of
+        the data as it comes, not centred, as published: a feature of large mean counts as
+        a strong one. Features that do not vary are left out in both.
     entropy_search : {"ranking", "forward"}, default="ranking"
         For ``"svd_entropy"``: the largest contributions, or one feature at a time by what
         it adds to those before. Forward search decomposes all candidates at every step.
@@ -54,7 +58,8 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     ranking_ : ndarray of int
         Kept features, the most important first.
     scores_ : ndarray of shape (n_features,)
-        Largest absolute loading of each feature, or its contribution to the entropy.
+        Largest absolute loading of each feature, or its contribution to the entropy of
+        the features that vary; minus infinity for those that do not.
     n_features_to_select_ : int
         Number of features kept.
     n_features_in_ : int
@@ -141,9 +146,10 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
             order = np.argsort(-self.scores_, kind="stable")
             self.ranking_ = order[: np.count_nonzero(self.scores_)]
         else:
-            self.ranking_, self.scores_ = entropy_ranking(
-                _dense(X, standardize=self.standardize), size, self.entropy_search
-            )
+            X = _dense(X)
+            moments = _moments(X)
+            check_moments(moments, getattr(self, "feature_names_in_", None))
+            self.ranking_, self.scores_ = self._entropy_choice(X, moments, size)
         self.n_features_to_select_ = self.ranking_.size
         self.support_ = np.zeros(X.shape[1], dtype=bool)
         self.support_[self.ranking_] = True
@@ -161,6 +167,23 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
             )
             raise ValueError(msg)
         return size
+
+    def _entropy_choice(self, X: Any, moments: Moments, size: int) -> tuple[Any, Any]:
+        """Ranking and contributions among the features that vary."""
+        varying = np.flatnonzero(~moments.constant)
+        Z = X[:, varying]
+        if self.standardize:
+            Z = Z / np.sqrt(moments.variance[varying])
+        if varying.size < size:
+            msg = (
+                f"{varying.size} features selected, fewer than n_features_to_select={size}: no other "
+                "feature varies"
+            )
+            warnings.warn(msg, UserWarning, stacklevel=4)
+        order, contributions = entropy_ranking(Z, min(size, varying.size), self.entropy_search)
+        scores = np.full(X.shape[1], -np.inf)
+        scores[varying] = contributions
+        return varying[order], scores
 
     def _component_scores(self, X: Any, size: int) -> Any:
         parts = [part.size for part in np.array_split(np.arange(size), self.n_components)]
@@ -194,7 +217,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         return tags
 
 
-def _dense(X: Any, *, standardize: bool) -> Any:
+def _dense(X: Any) -> Any:
     if sparse.issparse(X) or is_dask(X):
         msg = (
             "method='svd_entropy' decomposes dense data for every feature; convert X to a dense "
@@ -202,8 +225,12 @@ def _dense(X: Any, *, standardize: bool) -> Any:
         )
         raise TypeError(msg)
     # As published, the data is not centred: on centred data the ranking finds outliers.
-    Z = np.asarray(X, dtype=np.float64)
-    if not standardize:
-        return Z
-    std = Z.std(axis=0, ddof=1)
-    return Z / np.where(std > 0, std, 1)
+    return np.asarray(X, dtype=np.float64)
+
+
+def _moments(X: Any) -> Moments:
+    mean, variance = X.mean(axis=0), X.var(axis=0, ddof=1)
+    n_samples = float(X.shape[0])
+    return Moments(
+        n_samples, mean, variance, constant_features(n_samples, mean, variance, X.dtype), None
+    )
