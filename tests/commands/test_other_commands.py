@@ -72,6 +72,18 @@ def test_fit_with_a_path_puts_a_slider_into_the_report(run, wine_csv, tmp_path):
 
 
 @needs_paths
+@pytest.mark.parametrize("effort", ["instant", "full"])
+def test_fit_certifies_the_path_too(effort, run, wine_csv):
+    arguments = ("--path", "--standardize", "--json", "-c", 1, "--no-report", "--force")
+    plain = json.loads(run("fit", wine_csv, *arguments).stdout)["path"]
+    proven = json.loads(run("fit", wine_csv, *arguments, "--certify", effort).stdout)["path"]
+    assert plain["upper_bounds"] is None
+    assert len(proven["upper_bounds"]) == len(proven["values"])
+    for bound, value in zip(proven["upper_bounds"], proven["values"], strict=True):
+        assert bound >= value * (1 - 1e-9)
+
+
+@needs_paths
 def test_path_refuses_what_it_should(run, wine_csv, tmp_path):
     assert run("path", "nothing.csv").exit_code == 3
     (tmp_path / "bad.csv").write_text("a,b\nx,y\n")

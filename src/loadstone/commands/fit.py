@@ -126,9 +126,12 @@ def _path(table: Table, model: Any, request: Request, steps: Stages) -> Any:
     steps.next("Following the path over the number of features")
     # The sizes of the model are on the path, so that the slider can stand on them.
     sizes = np.union1d(automatic_sizes(table.X.shape[1]), np.maximum(model.cardinality_, 1))
+    effort = request.options.get("certify", False)
     return loadstone.cardinality_path(
         table.X,
         sizes,
+        # Many sizes are proven, so that the longest effort is not for paths.
+        certify="standard" if effort == "full" else effort,
         nonnegative=bool(getattr(model, "nonnegative", False)),
         standardize=getattr(model, "scale_", None) is not None,
     )
