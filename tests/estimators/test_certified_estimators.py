@@ -78,6 +78,20 @@ def test_certify_takes_what_estimators_take(wine, container):
     assert found.ratio > 0.99
 
 
+def test_certify_knows_features_by_name():
+    frame = load_wine(as_frame=True).data
+    asked = {"n_nonzero": 3, "standardize": True}
+    named = certify(frame, forced=["alcohol"], forbidden="ash", **asked)
+    numbered = certify(frame.to_numpy(), forced=[0], forbidden=[2], **asked)
+    assert named.constraint.forced.tolist() == [0]
+    assert named.constraint.forbidden.tolist() == [2]
+    assert named.value == pytest.approx(numbered.value)
+    of_covariance = certify(frame.cov(), forced=["alcohol"], is_covariance=True, **asked)
+    assert of_covariance.constraint.forced.tolist() == [0]
+    with pytest.raises(ValueError, match="X does not have"):
+        certify(frame, forced=["wine"], **asked)
+
+
 def test_certify_judges_a_given_component(wine):
     loading = np.zeros(13)
     loading[[0, 1]] = np.sqrt(0.5)

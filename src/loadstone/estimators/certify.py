@@ -59,8 +59,8 @@ def certify(
         Scale each feature to unit variance first.
     is_covariance : bool, default=False
         Whether ``data`` is a covariance matrix rather than a table of samples.
-    forced, forbidden : array-like of int, optional
-        Features every, or no, competing component uses.
+    forced, forbidden : array-like of int or str, optional
+        Features every, or no, competing component uses; by name where ``data`` has names.
     random_state : int, default=0
         Seed of the search, where ``component`` is ``None``.
 
@@ -78,17 +78,14 @@ def certify(
     """
     if isinstance(data, BaseEstimator):
         return _stored(data, component)
-    S, constant = _covariance(data, standardize=standardize, is_covariance=is_covariance)
-    none = np.empty(0, dtype=np.intp)
+    S, constant, names = _covariance(data, standardize=standardize, is_covariance=is_covariance)
     (constraint,) = build_constraints(
         check_sizes(n_nonzero, 1, S.n_features),
         S.n_features,
         constant,
         nonnegative=nonnegative,
-        forced=none if forced is None else check_features(forced, "forced", S.n_features, None),
-        forbidden=none
-        if forbidden is None
-        else check_features(forbidden, "forbidden", S.n_features, None),
+        forced=check_features(forced, "forced", S.n_features, names),
+        forbidden=check_features(forbidden, "forbidden", S.n_features, names),
     )
     if component is None:
         rng = np.random.default_rng(random_state)
@@ -101,20 +98,24 @@ def certify(
     return prove(S, constraint, loading, effort=effort, time_limit=time_limit)
 
 
-def _covariance(data: Any, *, standardize: bool, is_covariance: bool) -> tuple[Covariance, Any]:
-    """The covariance behind ``data`` and which of its features are constant."""
+def _covariance(
+    data: Any, *, standardize: bool, is_covariance: bool
+) -> tuple[Covariance, Any, Any]:
+    """The covariance behind ``data``, which of its features are constant, and their names."""
     if isinstance(data, Covariance):
-        return data, data.diagonal() <= 0
+        return data, data.diagonal() <= 0, None
     if is_covariance:
         explicit = check_covariance(data, None)
         if standardize:
             std = np.sqrt(np.maximum(explicit.diagonal(), 0.0))
             std = np.where(std > 0, std, 1.0)
             explicit = ExplicitCovariance(explicit.matrix / np.multiply.outer(std, std))
-        return explicit, explicit.diagonal() <= 0
-    S, moments = covariance_of(check_data(SparsePCA(), data, reset=True), standardize=standardize)
-    check_moments(moments, None)
-    return S, moments.constant
+        return explicit, explicit.diagonal() <= 0, getattr(data, "columns", None)
+    reader = SparsePCA()
+    S, moments = covariance_of(check_data(reader, data, reset=True), standardize=standardize)
+    names = getattr(reader, "feature_names_in_", None)
+    check_moments(moments, names)
+    return S, moments.constant, names
 
 
 def _stored(estimator: Any, component: Any) -> Certificate:
