@@ -157,6 +157,13 @@ def test_ranks_out_of_reach_are_refused_with_the_way_out(method, rank):
         SpannogramPCA(n_nonzero=3, method=method, rank=rank).fit(spiked_data())
 
 
+def test_auto_refuses_a_net_of_minutes():
+    S = np.cov(np.random.default_rng(0).standard_normal((40, 14)).T)
+    with pytest.raises(ValueError, match=r"directions \(.* (seconds|minutes)\); use rank <= 5"):
+        SpannogramPCA(n_nonzero=3, rank=13).fit_covariance(S)
+    assert SpannogramPCA(n_nonzero=3, rank=13, epsilon=0.6).fit_covariance(S).method_ == ["net"]
+
+
 def test_rank_above_that_of_the_data_is_no_obstacle():
     A, V = low_rank_matrix(10, 2)
     model = SpannogramPCA(n_nonzero=3, rank=9, method="exact").fit_covariance(A)

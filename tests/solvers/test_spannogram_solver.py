@@ -8,7 +8,7 @@ from loadstone.covariance import ExplicitCovariance
 from loadstone.loadings import Stop
 from loadstone.solvers.renormalise import variance_of
 from loadstone.solvers.spannogram import Spannogram
-from loadstone.solvers.spannogram.cost import choose_method, predicted_costs, refusal
+from loadstone.solvers.spannogram.cost import choose_method, impatience, predicted_costs, refusal
 from loadstone.solvers.spannogram.low_rank import low_rank_of
 
 
@@ -119,3 +119,13 @@ def test_refusal_names_the_estimate_in_readable_units(n, unit):
     assert unit in sentence
     assert f"{n} features" in sentence
     assert refusal("exact", 3, 100, predicted_costs(100, 3, 0.1, nonnegative=True)) is None
+
+
+@pytest.mark.parametrize(("n", "rank"), [(20_000, 8), (100, 13), (13, 13)])
+def test_auto_does_not_run_a_long_net_unasked(n, rank):
+    costs = predicted_costs(n, rank, 0.1, nonnegative=True)
+    sentence = impatience(rank, n, costs)
+    assert f"rank={rank} and {n} features" in sentence
+    assert "rank <= 5" in sentence
+    assert impatience(rank, n, predicted_costs(n, rank, 0.5, nonnegative=True)) is None
+    assert impatience(5, n, predicted_costs(n, 5, 0.1, nonnegative=True)) is None

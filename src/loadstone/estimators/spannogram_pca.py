@@ -44,7 +44,8 @@ class SpannogramPCA(SequentialComponents):
         branch and bound over directions (rank up to 5), certain to within ``epsilon`` and
         usually much closer. ``"net"`` samples directions, within ``epsilon`` with
         probability ``1 - 1/n_features``. ``"auto"`` takes the cheaper of the two with a
-        proof, or the net where either would take long; ``method_`` says which.
+        proof, or the net where either would take long; ``method_`` says which. Beyond rank
+        5 there is only the net, which ``"auto"`` refuses where it would take long too.
     epsilon : float, default=0.1
         Relative accuracy of ``"net"`` and ``"cones"`` on the approximation.
     polish : bool, default=False
@@ -102,6 +103,10 @@ class SpannogramPCA(SequentialComponents):
         The same as a share of the total variance.
     marginal_variance_ : ndarray of shape (n_components_,)
         Variance of the scores of each component alone.
+    orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
+        ``|w_i'w_j|`` for every pair of components, zero on the diagonal.
+    score_correlation_ : ndarray of shape (n_components_, n_components_)
+        Correlation of the scores.
     total_variance_ : float
         Trace of the covariance.
     mean_ : ndarray of shape (n_features,)

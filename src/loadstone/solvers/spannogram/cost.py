@@ -24,6 +24,7 @@ START_UP = 2.0
 # Seconds per unit of work on one slow core; only their ratios decide anything.
 _PER_PLANE_CROSSING = 3.5e-7
 _PER_CIRCLE_CROSSING = 1.5e-7
+_PER_DIRECTION = 1e-6
 # Directions a flat spectrum needed at epsilon = 0.1, by rank.
 _CONE_DIRECTIONS = {1: 2, 2: 20, 3: 80, 4: 400, 5: 4000}
 
@@ -62,7 +63,7 @@ def predicted_costs(
         each = n_features * SECONDS_PER_HEIGHT + 2**rank * SECONDS_PER_FACE
         costs["cones"] = Cost(count, count * each)
     count = n_directions(n_features, rank, epsilon) * (2 if nonnegative else 1)
-    costs["net"] = Cost(count, count * n_features * SECONDS_PER_HEIGHT)
+    costs["net"] = Cost(count, count * (_PER_DIRECTION + n_features * SECONDS_PER_HEIGHT))
     return costs
 
 
@@ -96,6 +97,23 @@ def refusal(method: str, rank: int, n_features: int, costs: dict[str, Cost]) -> 
             f"{_duration(costs['cones'].seconds)}, or method='net', or a smaller rank"
         )
     return None
+
+
+def impatience(rank: int, n_features: int, costs: dict[str, Cost]) -> str | None:
+    """Why ``method="auto"`` runs nothing at this rank, with the way out; ``None`` where it does.
+
+    Up to the rank of the cones the net is small; beyond, it grows with a power of the rank
+    and would run for minutes or days unasked.
+    """
+    cost = costs["net"]
+    if rank <= MAX_RANK or cost.seconds <= PATIENCE:
+        return None
+    return (
+        f"method='auto' with rank={rank} and {n_features} features leaves only the net, which would "
+        f"visit about {cost.n_candidates:.2g} directions ({_duration(cost.seconds)}); use "
+        f"rank <= {MAX_RANK}, where cones prove epsilon, or a larger epsilon, or method='net' to "
+        "run it all the same"
+    )
 
 
 def _duration(seconds: float) -> str:

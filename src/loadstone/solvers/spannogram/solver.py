@@ -24,7 +24,13 @@ from loadstone.loadings import Loadings, Stop
 from loadstone.solvers.polish import polish
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.spannogram.cones import cones
-from loadstone.solvers.spannogram.cost import Cost, choose_method, predicted_costs, refusal
+from loadstone.solvers.spannogram.cost import (
+    Cost,
+    choose_method,
+    impatience,
+    predicted_costs,
+    refusal,
+)
 from loadstone.solvers.spannogram.direction import Direction
 from loadstone.solvers.spannogram.exact import exact
 from loadstone.solvers.spannogram.low_rank import LowRank, guarantee_of, low_rank_of
@@ -179,8 +185,9 @@ def search(
     n, rank = rows.shape
     n_nonzero = min(n_nonzero, n)
     costs = predicted_costs(n, rank, epsilon, nonnegative=nonnegative)
+    reason = impatience(rank, n, costs) if method == "auto" else None
     method = choose_method(method, costs)
-    reason = refusal(method, rank, n, costs)
+    reason = reason or refusal(method, rank, n, costs)
     if reason is not None:
         raise ValueError(reason)
     if method == "exact":
