@@ -74,6 +74,10 @@ class ExactSparsePCA(SequentialComponents):
         The same as a share of the total variance.
     marginal_variance_ : ndarray of shape (n_components_,)
         Variance of the scores of each component alone.
+    orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
+        ``|w_i'w_j|`` for every pair of components, zero on the diagonal.
+    score_correlation_ : ndarray of shape (n_components_, n_components_)
+        Correlation of the scores.
     total_variance_ : float
         Trace of the covariance.
     mean_ : ndarray of shape (n_features,)
