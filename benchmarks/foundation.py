@@ -45,7 +45,10 @@ def main():
     X = leukemia()
     rows = [
         ["EMPCA", peak_bytes(lambda: EMPCA(1, n_nonzero=50, standardize=True).fit(X)) / X.nbytes],
-        ["SparsePCA", peak_bytes(lambda: SparsePCA(1, n_nonzero=50, standardize=True).fit(X)) / X.nbytes],
+        [
+            "SparsePCA",
+            peak_bytes(lambda: SparsePCA(1, n_nonzero=50, standardize=True).fit(X)) / X.nbytes,
+        ],
         ["scikit-learn PCA(1)", peak_bytes(lambda: PCA(1).fit(X)) / X.nbytes],
     ]
     print("Peak memory above the loaded input, leukemia")

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg
 import scipy.optimize
 
 from loadstone.certificates.evaluator import Dual, best_squares, counted_squares
 from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem, sum_of_best
+from loadstone.covariance.symmetric import largest_eigenpairs, largest_eigenvalue
 
 LEVELS = (3e-2, 1e-2, 3e-3, 1e-3)
 FACTOR_RANK = 20
@@ -134,9 +134,7 @@ class SmoothedBound:
         inner = self.matrix - factor @ factor.T - 0.5 * (paired + paired.T)
         inner[np.diag_indices(size)] += np.square(scales)
         kept = min(size, EIGENPAIRS)
-        values, vectors = scipy.linalg.eigh(
-            inner, subset_by_index=[size - kept, size - 1], check_finite=False, overwrite_a=True
-        )
+        values, vectors = largest_eigenpairs(inner, kept)
         heat = self.sigma / np.log(size + 1.0)
         largest = values[-1]
         powers = np.exp((values - largest) / heat)
@@ -191,7 +189,7 @@ def start_point(matrix: Array, problem: SupportProblem, rank: int) -> Array:
     best = np.partition(squares, matrix.shape[0] - count, axis=1)[:, -count:].sum(axis=1)
     scale = np.sqrt(max(np.sqrt(sum_of_best(best, problem)) / 2.0, 1e-3))
     size = matrix.shape[0]
-    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[size - rank, size - 1])
+    values, vectors = largest_eigenpairs(matrix, rank)
     factor = 0.3 * vectors * np.sqrt(np.maximum(values, 0.0))
     return pack(matrix / 2.0 / scale, np.full(size, scale), factor)
 
@@ -265,8 +263,8 @@ def propose_dual(
     """
     size = matrix.shape[0]
     rank = min(size, FACTOR_RANK)
-    largest = scipy.linalg.eigvalsh(matrix, subset_by_index=[size - 1, size - 1])[0]
-    scale = float(largest) if largest > 0 else float(np.abs(matrix).max()) or 1.0
+    largest = largest_eigenvalue(matrix)
+    scale = largest if largest > 0 else float(np.abs(matrix).max()) or 1.0
     if outside is not None:
         outside = OutsideFeatures(
             outside.reach / scale**2, outside.variances / scale, outside.forced

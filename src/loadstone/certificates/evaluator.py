@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg
 
 from loadstone.certificates.problem import Array, Indices, SupportProblem, sum_of_best
 from loadstone.covariance.from_data import DataCovariance
+from loadstone.covariance.symmetric import largest_eigenvalue
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -145,7 +145,7 @@ def _top_eigenvalue(matrix: Array, dual: Dual) -> float:
     square = dual.factor @ dual.factor.T
     inner = matrix - square - (pairing + pairing.T) / 2.0
     inner[np.diag_indices(size)] += dual.shift
-    largest = scipy.linalg.eigvalsh(inner, subset_by_index=[size - 1, size - 1])[0]
+    largest = largest_eigenvalue(inner)
     sizes = sum(np.linalg.norm(part) for part in (inner, matrix, pairing, square, dual.shift))
     return float(largest + 8.0 * size * np.finfo(np.float64).eps * sizes)
 

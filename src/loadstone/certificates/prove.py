@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from loadstone.certificates.branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.certificate import (
@@ -85,7 +86,9 @@ def prove(
     loading = loading / np.linalg.norm(loading)
     incumbent = Incumbent(lower_value(S, loading), loading)
     tree = ProofNode()
-    found = _search_proof(S, problem_of(constraint), tree, incumbent, limits, effort, progress)
+    # Thousands of small eigenproblems: threads inside each of them wait more than they work.
+    with threadpool_limits(limits=1, user_api="blas"):
+        found = _search_proof(S, problem_of(constraint), tree, incumbent, limits, effort, progress)
     value = variance_on_support(S, loading)
     best_value = max(value, variance_on_support(S, incumbent.loading))
     refuse_impossible(best_value, found.bound)

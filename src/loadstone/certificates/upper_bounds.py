@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from loadstone.certificates.evaluator import (
     ROW_BLOCK,
@@ -20,6 +19,7 @@ from loadstone.certificates.evaluator import (
 )
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
 from loadstone.covariance.from_data import DataCovariance
+from loadstone.covariance.symmetric import largest_eigenvalue
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -47,11 +47,11 @@ def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
     """All instant bounds for the covariance ``matrix`` on ``problem.features``."""
     size = matrix.shape[0]
     margin = 8.0 * size * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))
-    values, vectors = scipy.linalg.eigh(matrix)
+    values, vectors = np.linalg.eigh(matrix)
     found = [NamedBound(float(values[-1]), "largest eigenvalue")]
     if problem.nonnegative:
         clipped = np.maximum(matrix, 0.0)
-        largest = scipy.linalg.eigvalsh(clipped, subset_by_index=[size - 1, size - 1])[0]
+        largest = largest_eigenvalue(clipped)
         found.append(NamedBound(float(largest), "largest eigenvalue of the positive part"))
     found.append(NamedBound(_trace(matrix.diagonal(), values[0], problem), "trace"))
     found.append(NamedBound(_row_sum(matrix, problem), "largest row sum"))
@@ -102,7 +102,7 @@ def gram_eigenvalue(S: DataCovariance, problem: SupportProblem) -> float:
         part = S.centred_columns(problem.features[start : start + SPECTRAL_LIMIT])
         gram += np.asarray(part @ part.T, dtype=np.float64)
     gram /= S.n_samples - 1.0
-    largest = scipy.linalg.eigvalsh(gram, subset_by_index=[n_rows - 1, n_rows - 1])[0]
+    largest = largest_eigenvalue(gram)
     # The trace bounds the norm of the Gram matrix and what each of its sums can be off by.
     eps = float(np.finfo(S.dtype).eps)
     return float(largest + 8.0 * (n_rows * np.finfo(np.float64).eps + eps) * np.trace(gram))

@@ -43,35 +43,51 @@ class Moments:
 
 
 def reference_point(rows: Rows) -> Array:
-    """A point near the mean: the mean of the first block, or zero for sparse data."""
-    n_features = rows.shape[1]
-    if rows.is_sparse:
-        return np.zeros(n_features, dtype=rows.dtype)
+    """A point near the mean: the mean of the first block."""
     block = rows.first_block()
+    if sparse.issparse(block):
+        return np.asarray(block.mean(axis=0), dtype=np.float64).ravel().astype(rows.dtype)
     return np.asarray(block, dtype=rows.dtype).mean(axis=0, dtype=np.float64).astype(rows.dtype)
 
 
 def accumulate_moments(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
-    """Sum of weights, mean and variance; one pass (two where the mean is not yet known)."""
+    """Sum of weights, mean and variance; one pass and a look at the first block."""
     reference = reference_point(rows)
     total, first, second = rows.sum_over_blocks(_moment_sums, reference, weights)
-    return _finish(total, first, second, reference)
+    return _finish(total, first, second, reference, rows.dtype)
 
 
 def accumulate_gram(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
-    """Sum of weights, mean and covariance matrix; the passes of :func:`accumulate_moments`."""
-    reference = reference_point(rows)
+    """Sum of weights, mean and covariance matrix; the passes of :func:`accumulate_moments`.
+
+    A sparse Gram matrix can only be formed about zero. Its diagonal, which says what
+    varies at all, takes a pass of its own and keeps its digits.
+    """
+    reference = np.zeros(rows.shape[1], rows.dtype) if rows.is_sparse else reference_point(rows)
     total, first, second = rows.sum_over_blocks(_gram_sums, reference, weights)
-    return _finish(total, first, second, reference)
+    n, mean, matrix = _finish(total, first, second, reference, rows.dtype)
+    if rows.is_sparse:
+        np.fill_diagonal(matrix, accumulate_moments(rows, weights)[2])
+    return n, mean, matrix
 
 
 def _finish(
-    total: Array, first: Array, second: Array, reference: Array
+    total: Array, first: Array, second: Array, reference: Array, dtype: np.dtype[Any]
 ) -> tuple[float, Array, Array]:
     n = float(total)
     shift = first / n
     correction = np.outer(shift, shift) if second.ndim == 2 else shift**2
-    return n, reference + shift, (second - n * correction) / (n - 1.0)
+    result = (second - n * correction) / (n - 1.0)
+    # What is left of a difference of equal numbers is rounding, not variance.
+    squares = second.diagonal() if second.ndim == 2 else second
+    variance = result.diagonal() if second.ndim == 2 else result
+    rounding = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps * squares / (n - 1.0)
+    vanished = np.flatnonzero(variance <= rounding)
+    if second.ndim == 2:
+        result[vanished, vanished] = 0.0
+    else:
+        result[vanished] = 0.0
+    return n, reference + shift, result
 
 
 def _moment_sums(
@@ -80,8 +96,7 @@ def _moment_sums(
     w = None if weights is None else weights[rows]
     total = np.float64(block.shape[0]) if w is None else w.sum(dtype=np.float64)
     if sparse.issparse(block):
-        ones = np.ones(block.shape[0]) if w is None else w.astype(np.float64)
-        return np.asarray(total), block.T @ ones, block.multiply(block).T @ ones
+        return np.asarray(total), *_sparse_sums(block, reference.astype(np.float64), w, total)
     first = np.zeros(block.shape[1])
     second = np.zeros(block.shape[1])
     for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
@@ -95,6 +110,22 @@ def _moment_sums(
             np.multiply(centred, centred, out=centred)
             second += w[piece] @ centred
     return np.asarray(total), first, second
+
+
+def _sparse_sums(
+    block: Any, reference: Array, w: Array | None, total: float
+) -> tuple[Array, Array]:
+    """First and second moments about ``reference``: stored entries, then all the zeros."""
+    stored = block.tocoo()
+    n_features = block.shape[1]
+    rows, columns = stored.coords if hasattr(stored, "coords") else (stored.row, stored.col)
+    values = stored.data.astype(np.float64) - reference[columns]
+    entry_weights = np.ones(values.size) if w is None else w[rows].astype(np.float64)
+    covered = np.bincount(columns, entry_weights, n_features)
+    first = np.bincount(columns, entry_weights * values, n_features)
+    second = np.bincount(columns, entry_weights * values**2, n_features)
+    zeros = np.maximum(total - covered, 0.0)
+    return first - zeros * reference, second + zeros * reference**2
 
 
 def _gram_sums(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from loadstone.covariance.containers import PIECE_BYTES, InMemoryRows
@@ -14,6 +13,7 @@ from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.low_rank import LowRankCovariance
 from loadstone.covariance.protocol import Array, Covariance
+from loadstone.covariance.symmetric import largest_eigenpairs
 
 #: Side of the largest sample Gram matrix that is formed for wide data.
 MAX_SAMPLE_GRAM = 4096
@@ -77,7 +77,7 @@ def _explicit_eigenpairs(matrix: Array, rank: int, tol: float) -> tuple[Array, A
             return values[order], vectors[:, order]
         except ArpackError:
             pass  # clustered eigenvalues: the full eigensolve below always answers
-    values, vectors = eigh(matrix, subset_by_index=(n - rank, n - 1), check_finite=False)
+    values, vectors = largest_eigenpairs(matrix, rank)
     return values[::-1], vectors[:, ::-1]
 
 

@@ -92,7 +92,7 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "pass what transform returned"
             )
             raise ValueError(msg)
-        back = np.linalg.pinv(self.components_).T
+        back = _pseudo_inverse(self.components_).T.astype(self.components_.dtype, copy=False)
         if self.scale_ is not None:
             back = back * self.scale_
         return Z @ back + self.mean_
@@ -115,8 +115,9 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
         scores = np.asarray(self._scores(X), dtype=np.float64)
-        coordinates = scores @ np.linalg.pinv(self.components_ @ self.components_.T)
-        explained = float(np.sum(scores * coordinates))
+        # Lengths of reconstructions from their scores, without the reconstructions themselves.
+        back = _pseudo_inverse(self.components_)
+        explained = float(np.sum(scores * (scores @ (back.T @ back))))
         total = _squared_distance_to_mean(X, self.mean_, self.scale_)
         return explained / total if total > 0 else 0.0
 
@@ -205,7 +206,7 @@ class BaseComponents(
                 sample_weight=weights,
                 n_products=self._n_products,
             )
-            check_moments(moments, getattr(self, "feature_names_in_", None))
+            check_moments(moments, getattr(self, "feature_names_in_", None), S.dtype)
             self._fit_from(S, moments)
         return self
 
@@ -233,7 +234,7 @@ class BaseComponents(
             if columns is not None and all(isinstance(c, str) for c in columns):
                 self.feature_names_in_ = np.asarray(columns, dtype=object)
             covariance, moments = standardized(covariance, getattr(self, "standardize", False))
-            check_moments(moments, getattr(self, "feature_names_in_", None))
+            check_moments(moments, getattr(self, "feature_names_in_", None), covariance.dtype)
             self._fit_from(covariance, moments)
         return self
 
@@ -318,6 +319,17 @@ def signed(loadings: Any, *, nonnegative: bool) -> Any:
     flip = loadings[peak, np.arange(loadings.shape[1])] < 0
     # Adding zero turns -0.0, which prints oddly, into 0.0.
     return np.where(flip, -loadings, loadings) + loadings.dtype.type(0)
+
+
+def _pseudo_inverse(components: Any) -> Any:
+    """Moore-Penrose inverse that treats directions lost to rounding as dependent.
+
+    Components beyond the rank of the data repeat earlier ones up to the precision they
+    were computed in, which may be coarser than that of this computation.
+    """
+    W = np.asarray(components, dtype=np.float64)
+    rcond = 100 * max(W.shape) * float(np.finfo(components.dtype).eps)
+    return np.linalg.pinv(W, rcond=min(rcond, 0.1))
 
 
 def _is_fitted_name(name: str) -> bool:

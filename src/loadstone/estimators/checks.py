@@ -19,7 +19,7 @@ from loadstone.covariance.containers import is_dask
 #: Most negative eigenvalue, relative to the largest, that rounding explains.
 PSD_TOL = 1e-6
 #: Beyond this, or its inverse, squares of variances overflow or vanish.
-LARGEST_VARIANCE = 1e150
+LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
 
 
 def check_data(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False) -> Any:
@@ -99,10 +99,13 @@ def check_weights(sample_weight: Any, X: Any) -> Any:
             "so they must sum to more than 1. Multiply them by the number of samples"
         )
         raise ValueError(msg)
+    if np.count_nonzero(weights) < 2:
+        msg = "a single sample has a positive weight; at least 2 are required to vary at all"
+        raise ValueError(msg)
     return weights
 
 
-def check_moments(moments: Moments, names: Sequence[str] | None) -> None:
+def check_moments(moments: Moments, names: Sequence[str] | None, dtype: Any = np.float64) -> None:
     """Refuse data without variance or with NaN; warn of features that do not vary."""
     bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
     if bad.size:
@@ -113,10 +116,11 @@ def check_moments(moments: Moments, names: Sequence[str] | None) -> None:
         )
         raise ValueError(msg)
     largest = float(moments.variance.max())
-    if largest > LARGEST_VARIANCE or 0 < largest < 1 / LARGEST_VARIANCE:
+    limit = LARGEST_VARIANCE[np.dtype(dtype).name]
+    if largest > limit or 0 < largest < 1 / limit:
         msg = (
             f"the largest variance is {largest:.3g}, where products of variances leave the range of "
-            "floating point; rescale X to a more usual unit, or standardise it first"
+            f"{np.dtype(dtype).name}; rescale X to a more usual unit, or convert it to float64"
         )
         raise ValueError(msg)
     constant = np.flatnonzero(moments.constant)

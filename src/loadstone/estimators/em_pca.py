@@ -200,8 +200,7 @@ class EMPCA(ExtendableComponents):
         if not self.warm_start or self._start() != "pca":
             return None
         start = getattr(self, "_first_component", None)
-        # Only a start: one from other data costs iterations, never correctness.
-        if start is None or start.shape[0] != S.n_features:
+        if start is None or not _is_eigenvector(S, start[:, 0]):
             start = self._solver(S).starts(S, self._sign_only(S), np.random.default_rng(0))
             self._first_component = start
         return start.astype(S.dtype, copy=False)
@@ -210,3 +209,14 @@ class EMPCA(ExtendableComponents):
         from loadstone.constraints import LoadingConstraint
 
         return LoadingConstraint(S.n_features, S.n_features, self.nonnegative)
+
+
+def _is_eigenvector(S: Covariance, v: Array) -> bool:
+    """Whether ``v`` is still a principal component: the data may have changed since."""
+    if v.shape[0] != S.n_features:
+        return False
+    v = v.astype(S.dtype, copy=False)
+    Sv = S @ v
+    value = float(v @ Sv)
+    tol = 1e-6 if S.dtype == np.float64 else 1e-3
+    return bool(np.linalg.norm(Sv - value * v) <= tol * value)

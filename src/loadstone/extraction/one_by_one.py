@@ -17,7 +17,7 @@ from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
 from loadstone.extraction.refine import refine
 from loadstone.loadings import Loadings, Stop, distinct_supports
-from loadstone.metrics import total_variance
+from loadstone.metrics import regressed_variance, total_variance
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
 
@@ -104,7 +104,8 @@ def one_by_one(
     free = all(constraint.is_free for constraint in constraints)
     if free and earlier is None and plan.orthogonality.kind != "disjoint":
         return _principal_components(S, len(constraints), report)
-    negligible = NEGLIGIBLE * total_variance(S)
+    total = total_variance(S)
+    negligible = max(NEGLIGIBLE, 100 * float(np.finfo(S.dtype).eps)) * total
     # Each component has its own stream, so that one more does not change those before it.
     seed = int(rng.integers(2**63))
     W = np.empty((S.n_features, 0), dtype=S.dtype)
@@ -120,11 +121,15 @@ def one_by_one(
         if best is None or not best.value > negligible:
             return Extraction(W, tuple(searches), plan.orthogonality.exhausted(W))
         searches.append(said[0] if said else _enumerated(best))
-        if index + 1 < len(constraints):
+        wanted = index + 1 < len(constraints)
+        if wanted:
             remaining = deflate(remaining, best.w, plan.deflation, W)
         W = np.column_stack([W, best.w])
         if report is not None and report(index, searches[-1]):
             break
+        # A sparse component need not lie in the range of S, so deflation alone never ends.
+        if wanted and total - regressed_variance(S, W) <= negligible:
+            return Extraction(W, tuple(searches), "no direction with any variance is left")
     if plan.refine and earlier is None:
         stream = np.random.default_rng((seed, len(constraints)))
         search = _searching(plan, stream, None, [])

@@ -3,6 +3,7 @@
 from loadstone.metrics.explained_variance import (
     adjusted_variance,
     marginal_variance,
+    regressed_variance,
     score_correlation,
     score_covariance,
     span_variance,
@@ -12,6 +13,7 @@ from loadstone.metrics.explained_variance import (
 __all__ = [
     "adjusted_variance",
     "marginal_variance",
+    "regressed_variance",
     "score_correlation",
     "score_covariance",
     "span_variance",

@@ -58,6 +58,18 @@ def span_variance(S: Covariance, loadings: Array) -> float:
     return float(np.trace(score_covariance(S, Q)))
 
 
+def regressed_variance(S: Covariance, loadings: Array) -> float:
+    """Variance of all features that a regression on the scores explains.
+
+    Nothing is left to find once this is the total variance, whatever the angles between
+    the components.
+    """
+    SW = (S @ loadings).astype(np.float64)
+    G = loadings.T.astype(np.float64) @ SW
+    inverse = np.linalg.pinv((G + G.T) / 2, rcond=1e3 * np.finfo(S.dtype).eps, hermitian=True)
+    return float(np.sum(inverse * (SW.T @ SW)))
+
+
 def total_variance(S: Covariance) -> float:
     """Trace of the covariance."""
     return float(S.diagonal().sum(dtype=np.float64))

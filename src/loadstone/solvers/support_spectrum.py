@@ -9,10 +9,10 @@ a support of thousands of features costs no more than that of a few.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
 
 from loadstone.covariance import Array, Covariance, DataCovariance, leading_eigenpairs
 from loadstone.covariance.containers import InMemoryRows
+from loadstone.covariance.symmetric import largest_eigenpairs
 
 #: Largest number of samples for which ``G`` is kept.
 MAX_SAMPLES = 1024
@@ -118,9 +118,7 @@ class SupportSpectrum:
 
 def _leading_pair(matrix: Array, rank: int) -> tuple[Array, Array]:
     """Leading eigenvalues, largest first, and the first vector."""
-    n = matrix.shape[0]
-    span = (max(0, n - rank), n - 1)
-    values, vectors = eigh(matrix, subset_by_index=span, check_finite=False)
+    values, vectors = largest_eigenpairs(matrix, min(rank, matrix.shape[0]))
     return values[::-1], vectors[:, -1]
 
 

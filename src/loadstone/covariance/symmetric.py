@@ -1,0 +1,32 @@
+"""The largest eigenvalues of a stored symmetric matrix, whatever its spectrum.
+
+LAPACK's solver for a part of the spectrum is fast and gives up, now and then, on tightly
+clustered eigenvalues; the one for all of them does not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, eigh
+
+from loadstone.covariance.protocol import Array
+
+
+def largest_eigenpairs(matrix: Array, rank: int) -> tuple[Array, Array]:
+    """The ``rank`` largest eigenvalues in ascending order, and their vectors as columns."""
+    n = matrix.shape[0]
+    try:
+        return eigh(matrix, subset_by_index=(n - rank, n - 1), check_finite=False)
+    except LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        return values[n - rank :], vectors[:, n - rank :]
+
+
+def largest_eigenvalue(matrix: Array) -> float:
+    """The largest eigenvalue."""
+    n = matrix.shape[0]
+    try:
+        values = eigh(matrix, subset_by_index=(n - 1, n - 1), eigvals_only=True, check_finite=False)
+    except LinAlgError:
+        values = np.linalg.eigvalsh(matrix)
+    return float(values[-1])

@@ -1,0 +1,75 @@
+"""Data that vary less than they seem to."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from loadstone import EMPCA, SparsePCA
+
+
+@pytest.mark.parametrize("route", ["gram", "data"])
+@pytest.mark.parametrize("constant", [0.1, 3.7, 1e6 + 0.3])
+def test_constant_columns_of_sparse_data_are_never_selected(constant, route):
+    D = np.c_[np.full(50, constant), np.arange(50) % 7, np.random.default_rng(0).random(50)]
+    for X in (D, sparse.csr_array(D), sparse.csc_matrix(D)):
+        with pytest.warns(UserWarning, match="1 constant feature"):
+            model = SparsePCA(n_nonzero=2, standardize=True, route=route).fit(X)
+        assert not model.support_[0, 0]
+        assert model.scale_[0] == 1
+
+
+def test_features_constant_on_the_weighted_rows_are_never_selected():
+    X = np.random.default_rng(0).standard_normal((8, 4))
+    X[:4, 1] = 0.3
+    weights = np.array([3.0, 2, 1, 1, 0, 0, 0, 0])
+    with pytest.warns(UserWarning, match="1 constant feature"):
+        model = SparsePCA(n_nonzero=2, standardize=True).fit(X, sample_weight=weights)
+    assert not model.support_[0, 1]
+
+
+def test_one_weighted_row_is_no_sample():
+    X = np.random.default_rng(0).standard_normal((6, 5))
+    with pytest.raises(ValueError, match="single sample"):
+        SparsePCA().fit(X, sample_weight=[5, 0, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(40, 6), (6, 10), (5, 3)])
+def test_components_end_where_the_variance_does(shape, dtype):
+    X = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    with pytest.warns(UserWarning, match="fewer than asked for"):
+        model = SparsePCA(12, n_nonzero=2, effort="fast").fit(X)
+    tol = 1e-3 if dtype == np.float32 else 1e-8
+    assert model.n_components_ <= 12
+    assert model.explained_variance_ratio_.sum() <= 1 + tol
+    assert model.score(X) <= 1 + tol
+    scores = model.transform(X)
+    again = model.transform(model.inverse_transform(scores).astype(dtype))
+    np.testing.assert_allclose(again, scores, atol=tol)
+
+
+def test_no_component_beyond_the_rank():
+    X = np.random.default_rng(2).standard_normal((4, 6))
+    with pytest.warns(UserWarning, match="no direction with any variance is left"):
+        model = SparsePCA(7, n_nonzero=3, effort="fast").fit(X)
+    assert model.n_components_ == 3
+    assert (model.explained_variance_ratio_ > 1e-10).all()
+
+
+def test_a_warm_start_notices_that_the_data_changed():
+    X = np.random.default_rng(0).standard_normal((40, 8)) * np.arange(1, 9)
+    model = EMPCA(n_nonzero=3, warm_start=True).fit(X)
+    model.set_params(standardize=True).fit(X)
+    fresh = EMPCA(n_nonzero=3, standardize=True).fit(X)
+    np.testing.assert_allclose(model.components_, fresh.components_, atol=1e-8)
+    model.fit(X[:, ::-1])
+    fresh = EMPCA(n_nonzero=3, standardize=True).fit(X[:, ::-1])
+    np.testing.assert_allclose(model.components_, fresh.components_, atol=1e-8)
+
+
+def test_single_precision_says_when_it_runs_out_of_range():
+    X = np.random.default_rng(0).standard_normal((50, 6)).astype(np.float32)
+    with pytest.raises(ValueError, match="float32; rescale"):
+        SparsePCA(n_nonzero=2).fit(X * np.float32(1e10))
+    # Ordinary units, such as thousands, make no noise.
+    assert SparsePCA(2, n_nonzero=3).fit(X * np.float32(1e5)).n_components_ == 2
