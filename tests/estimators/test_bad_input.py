@@ -34,6 +34,10 @@ BAD_DATA = {
     "one_dimension": (X[:, 0], "2D"),
     "three_dimensions": (X[None], "dim"),
     "text_column": (pd.DataFrame({"height": [1.0, 2, 3], "name": ["a", "b", "c"]}), "name"),
+    "object_column": (
+        pd.DataFrame({"h": [1.0, 2], "who": np.array(["a", "b"], dtype=object)}, dtype=object),
+        "who",
+    ),
     "category": (pd.DataFrame({"h": [1.0, 2], "kind": pd.Categorical(["a", "b"])}), "kind"),
     "dask_nan": (da.from_array(with_value(np.nan), chunks=(5, 6)), "NaN.*feature.*2"),
     "dask_text": (da.from_array(np.array([["a", "b"]] * 4), chunks=2), "real numbers"),

@@ -69,7 +69,11 @@ def _refuse_text_columns(X: Any) -> None:
     columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
     if columns is None or dtypes is None or callable(dtypes):
         return
-    bad = [str(c) for c, dtype in zip(columns, list(dtypes), strict=False) if _is_text(dtype)]
+    bad = [
+        str(c)
+        for i, (c, dtype) in enumerate(zip(columns, list(dtypes), strict=False))
+        if _is_text(dtype) or (str(dtype) == "object" and _holds_text(X.iloc[:, i]))
+    ]
     if bad:
         msg = (
             f"column(s) {bad} hold no numbers; drop them, encode them, or select the numeric "
@@ -80,10 +84,20 @@ def _refuse_text_columns(X: Any) -> None:
 
 def _is_text(dtype: Any) -> bool:
     name = str(dtype).lower()
-    # Object columns may still hold numbers; scikit-learn converts or refuses them.
     return name.startswith(
         ("str", "string", "category", "date", "time", "categorical", "utf8", "enum")
     )
+
+
+def _holds_text(column: Any) -> bool:
+    """Whether an object column has an entry that is no number, not even in writing."""
+    for value in column:
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                return True
+    return False
 
 
 def check_weights(sample_weight: Any, X: Any) -> Any:
