@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
@@ -250,7 +251,9 @@ def search_path(
     constraints = [
         LoadingConstraint(S.n_features, int(k), nonnegative, forbidden=closed) for k in n_nonzeros
     ]
-    known = _searched(S, constraints, PATH_EFFORTS[effort])
+    # Thousands of small eigenproblems: threads inside each of them wait more than they work.
+    with threadpool_limits(limits=1, user_api="blas"):
+        known = _searched(S, constraints, PATH_EFFORTS[effort])
     values = np.maximum.accumulate(known.values)
     largest = float(leading_eigenpairs(S, 1)[0][0])
     if constraints[-1].size + closed.size >= S.n_features and not nonnegative:
