@@ -17,8 +17,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import _check_feature_names_in, _fit_context
-from loadstone.covariance import Covariance, Moments, covariance_of
-from loadstone.covariance.containers import is_dask
+from loadstone.covariance import Covariance, ExplicitCovariance, Moments, covariance_of
+from loadstone.covariance.containers import is_dask, pieces, rows_of
 from loadstone.estimators.checks import (
     check_covariance,
     check_data,
@@ -345,15 +345,11 @@ def _project(X: Any, V: Any, offset: Any) -> Any:
 
 def _squared_distance_to_mean(X: Any, mean: Any, scale: Any) -> float:
     """Sum of squares of the centred, scaled data, around the training mean."""
-    from loadstone.covariance.containers import rows_of
-
     (sums,) = rows_of(X).sum_over_blocks(_centred_squares, mean)
     return float(np.sum(sums if scale is None else sums / scale**2))
 
 
 def _centred_squares(block: Any, rows: slice, mean: Any) -> tuple[Any]:
-    from loadstone.covariance.containers import pieces
-
     if sparse.issparse(block):
         first = np.asarray(block.sum(axis=0)).ravel()
         second = np.asarray(block.multiply(block).sum(axis=0)).ravel()
@@ -366,8 +362,6 @@ def _centred_squares(block: Any, rows: slice, mean: Any) -> tuple[Any]:
 
 def standardized(S: Any, standardize: bool) -> tuple[Any, Moments]:  # noqa: FBT001
     """A given covariance, scaled to correlations where asked, with the moments it stands for."""
-    from loadstone.covariance import ExplicitCovariance
-
     scale = None
     if standardize:
         std = np.sqrt(np.maximum(S.diagonal().astype(np.float64), 0))

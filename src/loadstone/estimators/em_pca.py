@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
+from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance
 from loadstone.estimators.extendable import ExtendableComponents
 from loadstone.estimators.sequential import RELATED_CONSTRAINTS
@@ -206,8 +207,6 @@ class EMPCA(ExtendableComponents):
         return start.astype(S.dtype, copy=False)
 
     def _sign_only(self, S: Covariance) -> Any:
-        from loadstone.constraints import LoadingConstraint
-
         return LoadingConstraint(S.n_features, S.n_features, self.nonnegative)
 
 

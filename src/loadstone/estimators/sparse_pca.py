@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -222,8 +223,6 @@ class SparsePCA(ExtendableComponents):
         self.random_state = random_state
 
     def _solver(self, S: Covariance) -> Portfolio:
-        from dataclasses import replace
-
         return replace(EFFORTS[self.effort], max_iter=self.max_iter, tol=self.tol)
 
     def _extract(
