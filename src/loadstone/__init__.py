@@ -7,25 +7,12 @@ from typing import Any
 
 from loadstone._version import __version__
 
-#: Public names and where they live; nothing is imported before it is used.
+#: Functions and results, and where they live; estimators name themselves, see ``registry``.
 _HOMES = {
     "CardinalityPath": "loadstone.selection.path",
     "Certificate": "loadstone.certificates.certificate",
-    "EMPCA": "loadstone.estimators.em_pca",
-    "ElasticNetPCA": "loadstone.estimators.elastic_net_pca",
-    "ExactSparsePCA": "loadstone.estimators.exact_sparse_pca",
-    "FeatureSelector": "loadstone.estimators.feature_selector",
-    "GreedyPCA": "loadstone.estimators.greedy_pca",
-    "NSPCA": "loadstone.estimators.ns_pca",
-    "ProbabilisticPCA": "loadstone.estimators.probabilistic_pca",
-    "SpannogramPCA": "loadstone.estimators.spannogram_pca",
-    "SparseNoisyPCA": "loadstone.estimators.sparse_noisy_pca",
-    "SparsePCA": "loadstone.estimators.sparse_pca",
-    "SparsePCACV": "loadstone.estimators.sparse_pca_cv",
-    "SparseProbabilisticPCA": "loadstone.estimators.sparse_probabilistic_pca",
-    "ThresholdedPCA": "loadstone.estimators.thresholded_pca",
-    "cardinality_path": "loadstone.estimators.cardinality_path",
-    "certify": "loadstone.estimators.certify",
+    "cardinality_path": "loadstone.selection.cardinality_path",
+    "certify": "loadstone.selection.certify",
     "load_model": "loadstone.estimators.model_file",
     "save_model": "loadstone.estimators.model_file",
     "stability_selection": "loadstone.selection.stability",
@@ -34,19 +21,25 @@ _HOMES = {
 }
 
 #: Packages that are reached as attributes; ``report`` can be called as well.
-_PACKAGES = ("anndata", "datasets", "plotting", "report")
-
-__all__ = ["__version__", *_HOMES, *_PACKAGES]
+_PACKAGES = ("anndata", "constraints", "datasets", "metrics", "plotting", "report")
 
 
 def __getattr__(name: str) -> Any:
+    # Nothing is imported, and no estimator looked for, before it is asked for.
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _PACKAGES:
         return import_module(f"loadstone.{name}")
-    msg = f"module 'loadstone' has no attribute {name!r}"
-    raise AttributeError(msg)
+    from loadstone.registry import entries, entry_of
+
+    if name == "__all__":
+        return ["__version__", *sorted([entry.name for entry in entries()] + [*_HOMES]), *_PACKAGES]
+    entry = entry_of(name)
+    if entry is None:
+        msg = f"module 'loadstone' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return entry.load()
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_PACKAGES])
+    return sorted({*globals(), *__getattr__("__all__")})

@@ -13,7 +13,6 @@ than about ``D / 9`` columns are multiplied, and it is formed when
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,6 @@ from loadstone.covariance.moments import (
     Moments,
     accumulate_gram,
     accumulate_moments,
-    cancellation,
     constant_features,
 )
 from loadstone.covariance.protocol import Array, Covariance
@@ -83,7 +81,6 @@ def covariance_of(
     if choose_route(rows, route, n_products) == "gram":
         n, mean, matrix = accumulate_gram(rows, weights)
         moments = _moments(rows, n, mean, matrix.diagonal(), standardize=standardize)
-        _warn_of_cancellation(rows, moments)
         return ExplicitCovariance(_clean(matrix, moments, rows.dtype), n), moments
     n, mean, variance = accumulate_moments(rows, weights)
     moments = _moments(rows, n, mean, variance, standardize=standardize)
@@ -107,12 +104,3 @@ def _clean(matrix: Array, moments: Moments, dtype: np.dtype[Any]) -> Array:
         matrix[moments.constant] = 0
         matrix[:, moments.constant] = 0
     return matrix.astype(dtype, copy=False)
-
-
-def _warn_of_cancellation(rows: Rows, moments: Moments) -> None:
-    if rows.is_sparse and (ratio := cancellation(moments)) > CANCELLATION_LIMIT:
-        msg = (
-            f"a sparse feature has a mean {ratio:.0e} times its standard deviation; the Gram matrix "
-            "of sparse data loses digits there. Use route='data', or subtract a constant first."
-        )
-        warnings.warn(msg, UserWarning, stacklevel=4)

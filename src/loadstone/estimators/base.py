@@ -1,191 +1,90 @@
-"""What all estimators share: validate, fit through a covariance, project, reconstruct."""
+"""One ``fit``: read the data, search, tell, store. Read this file first.
+
+::
+
+    X or a matrix
+      read(...)      -> Reading   checked, named, a covariance; knows no estimator
+      _search(Task)  -> Found     the one method an estimator writes; changes no estimator
+      tell(...)                   every warning
+      store(...)                  all attributes at once, or none
+
+Parameters of an estimator are the fields of its class: the first positional, the others by
+name. Class variables are no parameters and are marked ``ClassVar``.
+"""
 
 from __future__ import annotations
 
-import warnings
-from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from loadstone._sklearn_compat import _check_feature_names_in, _fit_context
-from loadstone.covariance import Covariance, ExplicitCovariance, Moments, covariance_of
-from loadstone.covariance.containers import is_dask, pieces, rows_of
-from loadstone.estimators.checks import (
-    check_covariance,
-    check_data,
-    check_moments,
-    check_weights,
-)
-from loadstone.extraction import Extraction
-from loadstone.loadings import Loadings, Stop
-from loadstone.metrics import adjusted_variance, marginal_variance, total_variance
+from loadstone._sklearn_compat import BaseEstimator, CallbackSupportMixin, _fit_context
+from loadstone.estimators.attributes import CERTIFICATES, COMPONENTS, INPUT, Attribute
+from loadstone.estimators.docstring import composed
+from loadstone.estimators.found import Fitted, Found, Task, store, tell
+from loadstone.estimators.parameters import rule_of
+from loadstone.estimators.projection import ComponentsMixin
+from loadstone.estimators.reading import Reading, read, read_covariance
+
+__all__ = ["Components", "FitMixin", "field", "seeded"]
 
 
-class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Everything a fitted set of components can do, whatever found them.
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+@dataclass(kw_only=True, eq=False, repr=False)
+class FitMixin(CallbackSupportMixin):
+    """The one ``fit`` of all estimators; a subclass writes :meth:`_search`."""
 
-    Needs ``components_``, ``mean_``, ``scale_`` (an array or ``None``).
-    """
+    standardize: bool = False
+    route: str = "auto"
+    random_state: Any = 0
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.components_.shape[0]
-
-    def transform(self, X: Any) -> Any:
-        """Scores: centred (and scaled) data projected on each component.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            New data.
-
-        Returns
-        -------
-        scores : ndarray or Dask array of shape (n_samples, n_components)
-            Lazy where ``X`` is a Dask array.
-        """
-        check_is_fitted(self)
-        return self._scores(check_data(self, X, reset=False))
-
-    def _scores(self, X: Any) -> Any:
-        V = self.components_.T if self.scale_ is None else self.components_.T / self.scale_[:, None]
-        dtype = np.float32 if X.dtype == np.float32 else np.float64
-        V = V.astype(dtype, copy=False)
-        offset = self.mean_.astype(dtype, copy=False) @ V
-        if is_dask(X):
-            X = X.rechunk({1: -1})
-            return X.map_blocks(
-                _project, V, offset, dtype=dtype, chunks=(X.chunks[0], (V.shape[1],)), meta=V[:0]
-            )
-        return _project(X, V, offset)
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Least-squares reconstruction of the data from its scores.
-
-        Components need not be orthogonal, so scores are first turned into coordinates
-        in the span of the components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Scores, as ``transform`` gives them.
-
-        Returns
-        -------
-        X_original : ndarray or Dask array of shape (n_samples, n_features)
-            The closest points to the data in the span of the components, uncentred.
-        """
-        check_is_fitted(self)
-        Z = X if is_dask(X) else np.asarray(X)
-        if Z.ndim != 2 or Z.shape[1] != self.components_.shape[0]:
-            msg = (
-                f"scores of shape {Z.shape} do not fit {self.components_.shape[0]} component(s); "
-                "pass what transform returned"
-            )
-            raise ValueError(msg)
-        back = _pseudo_inverse(self.components_).T.astype(self.components_.dtype, copy=False)
-        if self.scale_ is not None:
-            back = back * self.scale_
-        return Z @ back + self.mean_
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Share of the variance of ``X`` that lies in the span of the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Data, held out or not; centred by the mean of the training data.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
-            1 minus the squared reconstruction error relative to that of the mean.
-        """
-        check_is_fitted(self)
-        X = check_data(self, X, reset=False)
-        scores = np.asarray(self._scores(X), dtype=np.float64)
-        # Lengths of reconstructions from their scores, without the reconstructions themselves.
-        back = _pseudo_inverse(self.components_)
-        explained = float(np.sum(scores * (scores @ (back.T @ back))))
-        total = _squared_distance_to_mean(X, self.mean_, self.scale_)
-        return explained / total if total > 0 else 0.0
-
-    def loadings_table(self, feature_names: Any = None) -> Any:
-        """The non-zero loadings with the names of their features, largest first.
-
-        Parameters
-        ----------
-        feature_names : array-like of str, optional
-            Names to show; by default those seen in ``fit``, else ``x0``, ``x1``, ...
-
-        Returns
-        -------
-        pandas.DataFrame
-            With columns ``component`` (counted from 1), ``feature`` and ``loading``.
-        """
-        check_is_fitted(self)
-        try:
-            import pandas as pd
-        except ImportError as error:
-            msg = "loadings_table needs pandas; install it with: pip install pandas"
-            raise ImportError(msg) from error
-        names = self._names(feature_names)
-        rows = [
-            (j + 1, names[i], float(w[i]))
-            for j, w in enumerate(self.components_)
-            for i in sorted(np.flatnonzero(w), key=lambda i, w=w: -abs(w[i]))
-        ]
-        return pd.DataFrame(rows, columns=["component", "feature", "loading"])
-
-    def _names(self, feature_names: Any = None) -> Any:
-        if feature_names is None:
-            return _check_feature_names_in(self)
-        names = np.asarray(feature_names, dtype=object)
-        if names.shape != (self.n_features_in_,):
-            msg = f"{names.size} feature names were given for {self.n_features_in_} features"
-            raise ValueError(msg)
-        return names
-
-
-class BaseComponents(
-    ComponentsMixin,
-    CallbackSupportMixin,
-    BaseEstimator,
-):
-    """Components of a covariance: subclasses say only how they are searched.
-
-    A subclass implements :meth:`_extract` and, where it expects few products, sets
-    :attr:`_n_products` for the choice of the route.
-    """
-
+    #: Values parameters may have; a class writes only its own, see ``parameters.py``.
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    #: Shared attributes its fit sets, for the documentation.
+    _attributes: ClassVar[dict[str, Attribute]] = INPUT
     #: Columns a fit multiplies with the covariance, for ``route="auto"``.
-    _n_products = 10_000
+    _n_products: ClassVar[int] = 10_000
+    #: Whether NaN stands for a missing value.
+    _allows_missing: ClassVar[bool] = False
 
-    @abstractmethod
-    def _extract(
-        self, S: Covariance, moments: Moments | None, rng: np.random.Generator, report: Any
-    ) -> Extraction:
-        """Search the components."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+        own: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            own |= vars(base).get("_parameter_constraints", {})
+        names = [parameter.name for parameter in fields(cls)]
+        cls._parameter_constraints = {name: rule_of(name, own) for name in names}
+        if "about" in vars(cls):
+            cls.__doc__ = composed(cls.__doc__ or "", fields(cls), cls._attributes)
+
+    def _search(self, task: Task) -> Fitted:
+        """Search; nothing of the estimator is changed."""
+        raise NotImplementedError
+
+    def _expected_products(self) -> int:
+        """Columns this fit will multiply with the covariance."""
+        return self._n_products
+
+    def _needs_rows(self) -> bool:
+        """Whether the search looks at single samples."""
+        return False
+
+    def _n_tasks(self) -> int | None:
+        """Steps that will be reported, where that is known."""
+        return None
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the components of data.
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to data.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, memmap, Dask array} of shape (n_samples, n_features)
-            Training data; never modified, sparse data is never made dense.
+            Training data; never modified, sparse data is never made dense. NaN marks
+            missing values for the estimators that model them, and is refused by the others.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
@@ -194,29 +93,17 @@ class BaseComponents(
         Returns
         -------
         self : object
-            Fitted; as it was before if the fit is interrupted.
+            Fitted; as it was before if the fit is refused or interrupted.
         """
-        with self._all_or_nothing():
-            X = check_data(self, X, reset=True)
-            weights = check_weights(sample_weight, X)
-            S, moments = covariance_of(
-                X,
-                route=getattr(self, "route", "auto"),
-                standardize=getattr(self, "standardize", False),
-                sample_weight=weights,
-                n_products=self._n_products,
-            )
-            check_moments(moments, getattr(self, "feature_names_in_", None), S.dtype)
-            self._fit_from(S, moments)
-        return self
+        return self._fit(self._read(X, sample_weight))
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_covariance(self, S: Any, n_samples: float | None = None) -> Any:
-        """Find the components of a covariance (or correlation) matrix.
+    def fit_covariance(self, S: Any, n_samples: float | None = None) -> Self:
+        """Fit to a covariance (or correlation) matrix.
 
         Parameters
         ----------
-        S : array-like of shape (n_features, n_features)
+        S : array-like of shape (n_features, n_features) or Covariance
             Symmetric and positive semi-definite.
         n_samples : float, optional
             Number of samples behind it, where it is known.
@@ -224,150 +111,71 @@ class BaseComponents(
         Returns
         -------
         self : object
-            Fitted, with ``mean_`` zero.
+            Fitted, with ``mean_`` zero where the matrix comes without a mean.
         """
-        with self._all_or_nothing():
-            covariance = check_covariance(S, n_samples)
-            self.n_features_in_ = covariance.n_features
-            vars(self).pop("feature_names_in_", None)
-            columns = getattr(S, "columns", None)
-            if columns is not None and all(isinstance(c, str) for c in columns):
-                self.feature_names_in_ = np.asarray(columns, dtype=object)
-            covariance, moments = standardized(covariance, getattr(self, "standardize", False))
-            check_moments(moments, getattr(self, "feature_names_in_", None), covariance.dtype)
-            self._fit_from(covariance, moments)
-        return self
+        return self._fit(read_covariance(S, n_samples, standardize=self.standardize))
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Put the fitted attributes back as they were when anything goes wrong."""
-        before = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
-        try:
-            yield
-        except BaseException:
-            for name in [name for name in vars(self) if _is_fitted_name(name)]:
-                delattr(self, name)
-            vars(self).update(before)
-            raise
+    def _read(self, X: Any, sample_weight: Any) -> Reading:
+        return read(
+            X,
+            sample_weight,
+            standardize=self.standardize,
+            route=self.route,
+            n_products=self._expected_products(),
+            missing=self._allows_missing,
+            keep_rows=self._needs_rows(),
+        )
 
-    def _fit_from(self, S: Covariance, moments: Moments) -> None:
+    def _fit(self, data: Reading) -> Self:
+        tell(data)
         context = self._init_callback_context(max_subtasks=self._n_tasks())
         context.call_on_fit_task_begin(estimator=self)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        extraction = self._extract(S, moments, rng, _Reporter(self, context))
-        self._warn(extraction)
-        self._store(S, moments, extraction)
+        found = self._search(Task(data, seeded(self.random_state), _Callbacks(self, context)))
+        tell(found)
+        store(self, data, found)
         context.call_on_fit_task_end(estimator=self)
+        return self
 
-    def _n_tasks(self) -> int | None:
-        return None
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._allows_missing
+        return tags
 
-    def _warn(self, extraction: Extraction) -> None:
-        if extraction.exhausted:
-            found = extraction.matrix.shape[1]
-            msg = f"{found} component(s) found, fewer than asked for: {extraction.exhausted}"
-            warnings.warn(msg, UserWarning, stacklevel=5)
-        if any(search.stop is Stop.MAX_ITER for search in extraction.searches):
-            warnings.warn(Stop.MAX_ITER.value, ConvergenceWarning, stacklevel=5)
 
-    def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
-        loadings = signed(extraction.matrix, nonnegative=getattr(self, "nonnegative", False))
-        total = total_variance(S)
-        self.components_ = np.ascontiguousarray(loadings.T)
-        self.n_components_ = loadings.shape[1]
-        self.explained_variance_ = adjusted_variance(S, loadings)
-        self.explained_variance_ratio_ = self.explained_variance_ / total
-        self.marginal_variance_ = marginal_variance(S, loadings)
-        self.total_variance_ = total
-        self.mean_ = moments.mean
-        self.scale_ = moments.scale
-        self.n_samples_ = moments.n_samples
-        self.support_ = self.components_ != 0
-        self.cardinality_ = self.support_.sum(axis=1)
-        self.n_iter_ = max((search.n_iter for search in extraction.searches), default=0)
-        self.stop_reason_ = [search.stop.value for search in extraction.searches]
-        self.objective_ = [search.objective for search in extraction.searches]
+class Components(ComponentsMixin, FitMixin, BaseEstimator):
+    """Estimators that find components; a subclass says only how."""
+
+    _attributes: ClassVar[dict[str, Attribute]] = {**COMPONENTS, **INPUT}
+
+    def _search(self, task: Task) -> Found:
+        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-class _Reporter:
-    """Tells scikit-learn's callbacks of each component; returns whether to stop."""
+#: What the documentation says of components that carry proofs.
+WITH_PROOFS: dict[str, Attribute] = {**COMPONENTS, **CERTIFICATES, **INPUT}
 
-    def __init__(self, estimator: Any, context: Any) -> None:
-        self.estimator, self.context = estimator, context
 
-    def __call__(self, index: int, search: Loadings) -> bool:
-        task = self.context.subcontext(task_name=f"component {index + 1}")
+@dataclass(frozen=True)
+class _Callbacks:
+    """Tells scikit-learn's callbacks of every step of a fit."""
+
+    estimator: Any
+    context: Any
+
+    def __call__(self, name: str, **facts: Any) -> bool:
+        task = self.context.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=self.estimator)
-        return task.call_on_fit_task_end(
-            estimator=self.estimator,
-            metadata={"component": index, "objective": search.objective, "n_iter": search.n_iter},
-        )
+        return bool(task.call_on_fit_task_end(estimator=self.estimator, metadata=facts))
 
 
-def signed(loadings: Any, *, nonnegative: bool) -> Any:
-    """The one sign rule: the largest absolute loading of a component is positive."""
-    if nonnegative or loadings.shape[1] == 0:
-        return loadings
-    peak = np.argmax(np.abs(loadings), axis=0)
-    flip = loadings[peak, np.arange(loadings.shape[1])] < 0
-    # Adding zero turns -0.0, which prints oddly, into 0.0.
-    return np.where(flip, -loadings, loadings) + loadings.dtype.type(0)
-
-
-def _pseudo_inverse(components: Any) -> Any:
-    """Moore-Penrose inverse that treats directions lost to rounding as dependent.
-
-    Components beyond the rank of the data repeat earlier ones up to the precision they
-    were computed in, which may be coarser than that of this computation.
-    """
-    W = np.asarray(components, dtype=np.float64)
-    rcond = 100 * max(W.shape) * float(np.finfo(components.dtype).eps)
-    return np.linalg.pinv(W, rcond=min(rcond, 0.1))
-
-
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
-
-
-def _project(X: Any, V: Any, offset: Any) -> Any:
-    dtype = V.dtype
-    if not sparse.issparse(X):
-        X = np.asarray(X, dtype=dtype)
-    return np.asarray(X @ V) - offset
-
-
-def _squared_distance_to_mean(X: Any, mean: Any, scale: Any) -> float:
-    """Sum of squares of the centred, scaled data, around the training mean."""
-    (sums,) = rows_of(X).sum_over_blocks(_centred_squares, mean)
-    return float(np.sum(sums if scale is None else sums / scale**2))
-
-
-def _centred_squares(block: Any, rows: slice, mean: Any) -> tuple[Any]:
-    if sparse.issparse(block):
-        first = np.asarray(block.sum(axis=0)).ravel()
-        second = np.asarray(block.multiply(block).sum(axis=0)).ravel()
-        return (second - 2 * mean * first + block.shape[0] * mean**2,)
-    total = np.zeros(block.shape[1])
-    for piece in pieces(*block.shape, block.dtype.itemsize):
-        total += np.square(block[piece] - mean).sum(axis=0)
-    return (total,)
-
-
-def standardized(S: Any, standardize: bool) -> tuple[Any, Moments]:  # noqa: FBT001
-    """A given covariance, scaled to correlations where asked, with the moments it stands for."""
-    scale = None
-    if standardize:
-        std = np.sqrt(np.maximum(S.diagonal().astype(np.float64), 0))
-        scale = np.where(std > 0, std, 1.0)
-        matrix = (S.matrix / np.multiply.outer(scale, scale)).astype(S.dtype)
-        S = ExplicitCovariance(matrix, S.n_samples)
-    variance = S.diagonal().astype(np.float64)
-    moments = Moments(S.n_samples, np.zeros(S.n_features), variance, variance <= 0, scale)
-    return S, moments
+def seeded(random_state: Any) -> np.random.Generator:
+    """A generator that a number, a ``RandomState`` or the global state determines."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

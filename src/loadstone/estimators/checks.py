@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
-from loadstone._sklearn_compat import _check_sample_weight
+from loadstone._sklearn_compat import _check_sample_weight, _get_feature_names
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, Moments
 from loadstone.covariance.containers import is_dask
@@ -22,24 +21,23 @@ PSD_TOL = 1e-6
 LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
 
 
-def check_data(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False) -> Any:
+#: What scikit-learn's own check of arrays is asked for.
+_ARRAYS: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
+
+
+def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
     """``X`` as float ndarray, memmap, CSR/CSC or Dask array; never copied without need.
 
     scikit-learn's own check turns a Dask array into an ndarray and reads a mapped file
     twice; both go around it, and their values are checked with the moments.
     """
     if is_dask(X) or isinstance(X, np.memmap):
-        return _check_out_of_core(estimator, X, reset=reset)
+        return _check_out_of_core(X, min_samples)
     _refuse_text_columns(X)
+    finite: Any = "allow-nan" if allow_nan else True
     try:
-        return validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2 if reset else 1,
-            ensure_all_finite="allow-nan" if allow_nan else True,
+        return check_array(
+            X, ensure_min_samples=min_samples, ensure_all_finite=finite, input_name="X", **_ARRAYS
         )
     except ValueError as error:
         if "inhomogeneous" in str(error):
@@ -50,17 +48,27 @@ def check_data(estimator: Any, X: Any, *, reset: bool, allow_nan: bool = False) 
         raise
 
 
-def _check_out_of_core(estimator: Any, X: Any, *, reset: bool) -> Any:
+def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False) -> Any:
+    """The same for data that must have the features of the fit, by number and by name."""
+    rows = check_rows(X, min_samples=1, allow_nan=allow_nan)
+    named = X if _get_feature_names(X) is not None else rows
+    validate_data(estimator, named, reset=False, skip_check_array=True)
+    return rows
+
+
+def _check_out_of_core(X: Any, min_samples: int) -> Any:
     if X.ndim != 2:
         msg = f"X has {X.ndim} dimension(s); expected a 2D array. Reshape it to (n_samples, n_features)"
         raise ValueError(msg)
     if X.dtype.kind not in "fiub":
         msg = f"X has dtype {X.dtype}; expected real numbers. Convert it with X.astype(float)"
         raise ValueError(msg)
-    if reset and X.shape[0] < 2:
-        msg = f"X has {X.shape[0]} sample(s), while a minimum of 2 is required to vary at all"
+    if X.shape[0] < min_samples:
+        msg = (
+            f"X has {X.shape[0]} sample(s), while a minimum of {min_samples} is required to vary at "
+            "all; give more samples"
+        )
         raise ValueError(msg)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X
 
 
@@ -120,7 +128,7 @@ def check_weights(sample_weight: Any, X: Any) -> Any:
 
 
 def check_moments(moments: Moments, names: Sequence[str] | None, dtype: Any = np.float64) -> None:
-    """Refuse data without variance or with NaN; warn of features that do not vary."""
+    """Refuse data without variance, with NaN, or beyond the range of its precision."""
     bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
     if bad.size:
         msg = (
@@ -137,16 +145,20 @@ def check_moments(moments: Moments, names: Sequence[str] | None, dtype: Any = np
             f"{np.dtype(dtype).name}; rescale X to a more usual unit, or convert it to float64"
         )
         raise ValueError(msg)
-    constant = np.flatnonzero(moments.constant)
-    if constant.size == moments.constant.size:
+    if moments.constant.all():
         msg = (
-            f"none of the {constant.size} feature(s) varies over the samples, so there is no variance "
-            "to explain; check that X holds the data you mean"
+            f"none of the {moments.constant.size} feature(s) varies over the samples, so there is no "
+            "variance to explain; check that X holds the data you mean"
         )
         raise ValueError(msg)
-    if constant.size:
-        msg = f"{constant.size} constant feature(s) are never selected: {_named(constant, names)}"
-        warnings.warn(msg, UserWarning, stacklevel=4)
+
+
+def constant_remark(moments: Moments, names: Sequence[str] | None) -> tuple[str, ...]:
+    """What a person should hear of features that do not vary."""
+    constant = np.flatnonzero(moments.constant)
+    if constant.size == 0:
+        return ()
+    return (f"{constant.size} constant feature(s) are never selected: {_named(constant, names)}",)
 
 
 def _named(indices: Iterable[int], names: Sequence[str] | None, at_most: int = 5) -> str:
@@ -263,6 +275,18 @@ def _by_name(asked: Any, label: str, names: Sequence[str] | None) -> Any:
         msg = f"{label} names feature(s) {unknown} that X does not have"
         raise ValueError(msg)
     return np.unique([place[str(name)] for name in asked]).astype(np.intp)
+
+
+def check_alone(constraint: Any, parameters: Mapping[str, Any]) -> None:
+    """Refuse a constraint beside the flat parameters that would build another one."""
+    flat = {"n_nonzero": None, "nonnegative": False, "forced": None, "forbidden": None}
+    given = [name for name, unset in flat.items() if parameters.get(name, unset) is not unset]
+    if given:
+        msg = (
+            f"constraint={constraint!r} and {given[0]}={parameters[given[0]]!r} both say what a "
+            f"component may look like; give one of them, and the rest to the constraint"
+        )
+        raise ValueError(msg)
 
 
 def build_constraints(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import ROUTES, Array, Covariance, Moments, deflate
-from loadstone.estimators.base import BaseComponents
+from loadstone.covariance import Array, Covariance, deflate
+from loadstone.estimators.base import Components, field
 from loadstone.estimators.checks import check_sizes
-from loadstone.extraction import Extraction
+from loadstone.estimators.found import Found, Task
+from loadstone.estimators.parameters import NOT_NEGATIVE
+from loadstone.estimators.reading import Reading
+from loadstone.extraction import signed
 from loadstone.loadings import Loadings
 from loadstone.metrics import adjusted_variance, total_variance
+from loadstone.registry import About
 from loadstone.solvers.elastic_net import NEGLIGIBLE, ElasticNet
 from loadstone.solvers.renormalise import renormalise
 
@@ -22,7 +26,7 @@ from loadstone.solvers.renormalise import renormalise
 SMALL_RIDGE = 1e-6
 
 
-class ElasticNetPCA(BaseComponents):
+class ElasticNetPCA(Components):
     """Sparse PCA of Zou, Hastie and Tibshirani: the elastic net on principal components.
 
     All components are found jointly: an elastic net predicts each principal component
@@ -32,8 +36,6 @@ class ElasticNetPCA(BaseComponents):
 
     Parameters
     ----------
-    n_components : int, default=1
-        Number of components.
     n_nonzero : int, float, array-like or None, default=None
         Features per component: a number, a fraction in (0, 1], or one of these per
         component. ``None`` leaves the size to ``penalty``. Fewer are used where no others
@@ -48,10 +50,6 @@ class ElasticNetPCA(BaseComponents):
     renormalize : bool, default=False
         Re-optimise the loadings on the support found, in the order of the components.
         The penalty shrinks loadings; compare variances only after this.
-    standardize : bool, default=False
-        Scale each feature to unit variance.
-    route : {"auto", "gram", "data"}, default="auto"
-        Form the covariance matrix, or work on the data.
     max_iter : int, default=500
         Largest number of alternations.
     tol : float, default=1e-6
@@ -61,39 +59,15 @@ class ElasticNetPCA(BaseComponents):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
-        Unit-norm loadings.
-    explained_variance_ : ndarray of shape (n_components_,)
-        Adjusted variance: what each component explains beyond those before it.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
-        The same as a share of the total variance.
-    marginal_variance_ : ndarray of shape (n_components_,)
-        Variance of the scores of each component alone.
-    total_variance_ : float
-        Trace of the covariance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the data.
-    scale_ : ndarray of shape (n_features,) or None
-        Standard deviations the data is divided by.
-    support_ : ndarray of bool of shape (n_components_, n_features)
-        Which features each component uses.
-    cardinality_ : ndarray of int of shape (n_components_,)
-        How many features each component uses.
     n_components_ : int
         Components found; fewer than asked for where a penalty leaves none of the loadings,
         no variance is left, or a component repeats those before it.
-    n_samples_ : float
-        Sum of the sample weights.
     n_iter_ : int
         Alternations used.
     stop_reason_ : list of str
         Why the search ended.
     objective_ : list of ndarray
         Sum of the marginal variances along the search.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` has them.
 
     See Also
     --------
@@ -114,66 +88,31 @@ class ElasticNetPCA(BaseComponents):
     array([4, 3])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_nonzero": [None, Real, "array-like"],
-        "penalty": [Interval(Real, 0, None, closed="left"), "array-like"],
+    about: ClassVar[About] = About(
+        method="elastic-net",
+        sentence="An elastic net predicts each principal component from the features.",
+        choose=("the sparse PCA of the elastic net, as a baseline",),
+        paper="Zou, Hastie & Tibshirani (2006)",
+        page="methods/elastic_net",
+    )
+
+    n_components: int = field(default=1, kw_only=False)
+    n_nonzero: Any = None
+    penalty: Any = 0.0
+    ridge: Any = "auto"
+    renormalize: bool = False
+    max_iter: int = 500
+    tol: float = 1e-6
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "penalty": [NOT_NEGATIVE, "array-like"],
         "ridge": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
-        "renormalize": ["boolean"],
-        "standardize": ["boolean"],
-        "route": [StrOptions(set(ROUTES))],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        n_nonzero: Any = None,
-        penalty: Any = 0.0,
-        ridge: Any = "auto",
-        renormalize: bool = False,
-        standardize: bool = False,
-        route: str = "auto",
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_nonzero = n_nonzero
-        self.penalty = penalty
-        self.ridge = ridge
-        self.renormalize = renormalize
-        self.standardize = standardize
-        self.route = route
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
-    def _extract(
-        self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
-    ) -> Extraction:
-        n_components, exhausted = self.n_components, None
-        if n_components > S.n_features:
-            n_components = S.n_features
-            exhausted = f"there are only {S.n_features} features"
-        sizes = None
-        if self.n_nonzero is not None:
-            n_available = int(S.n_features - moments.constant.sum())
-            sizes = check_sizes(self.n_nonzero, self.n_components, S.n_features)[:n_components]
-            sizes = [min(size, n_available) for size in sizes]
-        solver = ElasticNet(
-            sizes,
-            None if sizes is not None else self._penalties()[:n_components],
-            self._ridge(S),
-            np.flatnonzero(moments.constant),
-            self.max_iter,
-            self.tol,
-        )
-        found = solver.solve(S)
-        report(0, found)
+    def _search(self, task: Task) -> Found:
+        S = task.data.S
+        found = self._regressions(task.data).solve(S)
+        task.component(0, found)
         alive = found.matrix.any(axis=0)
         if not alive.any():
             msg = (
@@ -185,17 +124,41 @@ class ElasticNetPCA(BaseComponents):
         if self.renormalize:
             matrix = _renormalised(S, matrix)
         new = _explains_more(S, matrix)
-        matrix = matrix[:, new]
+        free = [LoadingConstraint(S.n_features, S.n_features)] * int(new.sum())
+        return Found(
+            loadings=signed(matrix[:, new], free),
+            searches=(found,),
+            shortfall=self._shortfall(S, found, alive, new),
+        )
+
+    def _regressions(self, data: Reading) -> ElasticNet:
+        n_features, sizes = data.n_features, None
+        n_components = min(self.n_components, n_features)
+        if self.n_nonzero is not None:
+            n_available = int(n_features - data.moments.constant.sum())
+            sizes = check_sizes(self.n_nonzero, self.n_components, n_features)[:n_components]
+            sizes = [min(size, n_available) for size in sizes]
+        return ElasticNet(
+            sizes,
+            None if sizes is not None else self._penalties()[:n_components],
+            self._ridge(data.S),
+            np.flatnonzero(data.moments.constant),
+            self.max_iter,
+            self.tol,
+        )
+
+    def _shortfall(self, S: Covariance, found: Loadings, alive: Array, new: Array) -> str | None:
+        """Why there are fewer components than asked for, if there are."""
         killed = int((~alive & ~found.details["empty"]).sum())
         if killed:
-            exhausted = f"the penalty leaves no loading of {killed} component(s)"
-        elif not alive.all():
-            exhausted = "no direction with any variance is left"
-        elif not new.all():
-            exhausted = f"{int((~new).sum())} explain(s) nothing beyond those before"
-        return Extraction(
-            matrix, (Loadings(matrix, found.objective, found.n_iter, found.stop),), exhausted
-        )
+            return f"the penalty leaves no loading of {killed} component(s)"
+        if not alive.all():
+            return "no direction with any variance is left"
+        if not new.all():
+            return f"{int((~new).sum())} explain(s) nothing beyond those before"
+        if self.n_components > S.n_features:
+            return f"there are only {S.n_features} features"
+        return None
 
     def _penalties(self) -> list[float]:
         penalties = np.atleast_1d(np.asarray(self.penalty, dtype=float))
@@ -207,7 +170,7 @@ class ElasticNetPCA(BaseComponents):
                 f"{self.n_components} components"
             )
             raise ValueError(msg)
-        return penalties.tolist()
+        return [float(penalty) for penalty in penalties]
 
     def _ridge(self, S: Covariance) -> float:
         if self.ridge != "auto":
@@ -229,4 +192,4 @@ def _renormalised(S: Covariance, loadings: Array) -> Array:
 def _explains_more(S: Covariance, loadings: Array) -> Array:
     """Which components explain anything beyond those before them."""
     least = max(NEGLIGIBLE, 8 * float(np.finfo(S.dtype).eps)) * total_variance(S)
-    return adjusted_variance(S, loadings) > least
+    return np.asarray(adjusted_variance(S, loadings) > least)

@@ -1,30 +1,29 @@
-"""Estimators whose components can be followed by more of the same kind."""
+"""Components that can be followed by more of the same kind."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from loadstone.covariance import Covariance, Moments, covariance_of
-from loadstone.estimators.base import standardized
+from loadstone.estimators.base import WITH_PROOFS, seeded
 from loadstone.estimators.checks import (
-    check_covariance,
-    check_data,
     check_features,
+    check_new_rows,
     check_sizes,
     check_weights,
 )
+from loadstone.estimators.found import Found, Task, is_fitted_name, store, tell
+from loadstone.estimators.reading import Reading, read_covariance, read_rows
 from loadstone.estimators.sequential import SequentialComponents
-from loadstone.extraction import Extraction, one_by_one
 from loadstone.metrics import total_variance
 
 
-class ExtendableComponents(SequentialComponents):
-    """Components one after another, of which a fitted model can be given more."""
+class ExtendableMixin:
+    """For components one after another, of which a fitted model can be given more."""
 
     def add_components(
         self,
@@ -34,7 +33,7 @@ class ExtendableComponents(SequentialComponents):
         covariance: Any = None,
         n_nonzero: Any = None,
         sample_weight: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Find more components of the same data; those there are stay as they are.
 
         The result is the one of asking for all of them at once, unless the first ones
@@ -58,6 +57,7 @@ class ExtendableComponents(SequentialComponents):
         self : object
             With ``n_components_`` larger; the parameter ``n_components`` is not changed.
         """
+        assert isinstance(self, SequentialComponents)
         check_is_fitted(self)
         if (X is None) == (covariance is None):
             msg = "give either the data X or the covariance the model was fitted on"
@@ -65,78 +65,80 @@ class ExtendableComponents(SequentialComponents):
         if not isinstance(n_components, Integral) or n_components < 1:
             msg = f"n_components={n_components!r} must be a whole number of at least 1"
             raise ValueError(msg)
-        with self._all_or_nothing():
-            S, moments = self._same_covariance(X, covariance, sample_weight)
-            constraints = self._more_constraints(S, moments, n_components, n_nonzero)
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-            earlier = self.components_.T.astype(S.dtype)
-            more = one_by_one(S, constraints, self._plan(S), rng, earlier=earlier)
-            self._warn(more)
-            before = {name: getattr(self, name) for name in ("stop_reason_", "objective_")}
-            n_iter = self.n_iter_
-            self._store(S, moments, more)
-            self.stop_reason_ = before["stop_reason_"] + self.stop_reason_
-            self.objective_ = before["objective_"] + self.objective_
-            self.n_iter_ = max(n_iter, self.n_iter_)
-            self._prove(S, more, constraints)
+        data = _same_data(self, X, covariance, sample_weight)
+        sizes = _sizes_asked_for(self, data) + _more_sizes(self, n_components, n_nonzero, data)
+        earlier = self.components_.T.astype(data.S.dtype)
+        task = Task(data, seeded(self.random_state))
+        found = self._found(task, self._constraints(data, sizes), earlier=earlier)
+        tell(found)
+        store(self, data, _joined(self, found))
         return self
 
-    def _prove(self, S: Covariance, extraction: Extraction, constraints: list[Any]) -> None:
-        """Where components carry proofs, those of all components; nothing to do elsewhere."""
 
-    def _same_covariance(
-        self, X: Any, covariance: Any, sample_weight: Any
-    ) -> tuple[Covariance, Moments]:
-        """The covariance of the fit, computed again and recognised by its moments."""
-        if covariance is not None:
-            n_samples = None if np.isnan(self.n_samples_) else self.n_samples_
-            given = check_covariance(covariance, n_samples)
-            S, moments = standardized(given, self.standardize)
-        else:
-            X = check_data(self, X, reset=False)
-            weights = check_weights(sample_weight, X)
-            S, moments = covariance_of(
-                X,
-                route=self.route,
-                standardize=self.standardize,
-                sample_weight=weights,
-                n_products=self._n_products,
-            )
-        total = total_variance(S)
-        same = moments.mean.shape == self.mean_.shape
-        same = same and np.allclose(moments.mean, self.mean_, rtol=1e-5, atol=1e-8 * np.sqrt(total))
-        if not same or not np.isclose(total, self.total_variance_, rtol=1e-5):
-            msg = (
-                f"this is not the data of the fit: its total variance is {total:.6g}, that of the "
-                f"fit {self.total_variance_:.6g}. Pass the same data and weights, or fit anew"
-            )
-            raise ValueError(msg)
-        return S, moments
+def _joined(model: SequentialComponents, found: Found) -> Found:
+    """What the model has to say of all its components, once those found have joined."""
+    searches = found.searches
+    values = {
+        # What an estimator tells of its own is about its first component.
+        **{n: v for n, v in vars(model).items() if is_fitted_name(n) and n not in WITH_PROOFS},
+        "stop_reason_": model.stop_reason_ + [search.stop.value for search in searches],
+        "objective_": model.objective_ + [search.objective for search in searches],
+        "n_iter_": max([model.n_iter_, *(search.n_iter for search in searches)]),
+    }
+    if found.certificates is None:
+        return replace(found, values=values)
+    return replace(found, values=values, certificates=(*model.certificates_, *found.certificates))
 
-    def _more_constraints(
-        self, S: Covariance, moments: Moments, n_more: int, n_nonzero: Any
-    ) -> list[Any]:
-        """Constraints of the components there are, then those of the new ones."""
-        sizes = self.n_nonzero if n_nonzero is None else n_nonzero
-        if n_nonzero is None and np.ndim(self.n_nonzero) == 1:
-            msg = (
-                f"n_nonzero={self.n_nonzero!r} gives sizes for the first components only; "
-                "pass n_nonzero for the new ones"
-            )
-            raise ValueError(msg)
-        new = check_sizes(sizes, n_more, S.n_features)
-        return self._constraints_of(S, moments, self._sizes_asked_for(S.n_features) + new)
 
-    def _sizes_asked_for(self, n_features: int) -> list[int]:
-        """How many features each of the components there are could have used."""
-        certificates = getattr(self, "certificates_", None)
-        if certificates is not None:
-            # Components added before may have had a size of their own: proofs remember it.
-            return [certificate.constraint.n_nonzero for certificate in certificates]
-        n_asked = self.n_components_ if np.ndim(self.n_nonzero) == 0 else len(self.n_nonzero)
-        asked = check_sizes(self.n_nonzero, n_asked, n_features)[: self.n_components_]
-        asked += [1] * (self.n_components_ - len(asked))
-        names = getattr(self, "feature_names_in_", None)
-        n_forced = check_features(self.forced, "forced", n_features, names).size
-        used = self.cardinality_.tolist()
-        return [max(places) for places in zip(asked, used, [n_forced] * len(used), strict=True)]
+def _same_data(
+    model: SequentialComponents, X: Any, covariance: Any, sample_weight: Any
+) -> Reading:
+    """The data of the fit, read again and recognised by its moments."""
+    if covariance is not None:
+        n_samples = None if np.isnan(model.n_samples_) else model.n_samples_
+        data = read_covariance(covariance, n_samples, standardize=model.standardize)
+    else:
+        rows = check_new_rows(model, X)
+        data = read_rows(
+            rows,
+            check_weights(sample_weight, rows),
+            vars(model).get("feature_names_in_"),
+            standardize=model.standardize,
+            route=model.route,
+            n_products=model._expected_products(),
+        )
+    total, mean = total_variance(data.S), data.moments.mean
+    same = mean.shape == model.mean_.shape
+    same = same and np.allclose(mean, model.mean_, rtol=1e-5, atol=1e-8 * np.sqrt(total))
+    if not same or not np.isclose(total, model.total_variance_, rtol=1e-5):
+        msg = (
+            f"this is not the data of the fit: its total variance is {total:.6g}, that of the "
+            f"fit {model.total_variance_:.6g}. Pass the same data and weights, or fit anew"
+        )
+        raise ValueError(msg)
+    return data
+
+
+def _more_sizes(
+    model: SequentialComponents, n_more: int, n_nonzero: Any, data: Reading
+) -> list[int]:
+    """Sizes of the new components."""
+    if n_nonzero is None and np.ndim(model.n_nonzero) == 1:
+        msg = (
+            f"n_nonzero={model.n_nonzero!r} gives sizes for the first components only; "
+            "pass n_nonzero for the new ones"
+        )
+        raise ValueError(msg)
+    sizes = model.n_nonzero if n_nonzero is None else n_nonzero
+    return check_sizes(sizes, n_more, data.n_features)
+
+
+def _sizes_asked_for(model: SequentialComponents, data: Reading) -> list[int]:
+    """How many features each of the components there are could have used."""
+    n_asked = model.n_components_ if np.ndim(model.n_nonzero) == 0 else len(model.n_nonzero)
+    asked = check_sizes(model.n_nonzero, n_asked, data.n_features)[: model.n_components_]
+    asked += [1] * (model.n_components_ - len(asked))
+    forced = model.get_params(deep=False).get("forced")
+    n_forced = check_features(forced, "forced", data.n_features, data.names).size
+    used = model.cardinality_.tolist()
+    return [max(places) for places in zip(asked, used, [n_forced] * len(used), strict=True)]

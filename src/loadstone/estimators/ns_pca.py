@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import (
-    ROUTES,
-    Array,
-    Covariance,
-    Moments,
-    covariance_of,
-    leading_eigenpairs,
-)
-from loadstone.estimators.base import BaseComponents
-from loadstone.estimators.checks import check_data, check_sizes
-from loadstone.extraction import Extraction
-from loadstone.extraction.orthogonality import orthogonality_violation
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.estimators.base import Components, field
+from loadstone.estimators.checks import check_sizes
+from loadstone.estimators.found import Found, Task
+from loadstone.estimators.parameters import NOT_NEGATIVE
+from loadstone.estimators.reading import Reading, read
 from loadstone.loadings import Loadings
-from loadstone.metrics import marginal_variance, score_correlation
+from loadstone.metrics import marginal_variance
+from loadstone.registry import About
 from loadstone.solvers.coordinate_ascent import CoordinateAscent, scaled_penalties
 from loadstone.solvers.renormalise import renormalise
 
 
-class NSPCA(BaseComponents):
+class NSPCA(Components):
     """Non-negative sparse PCA: parts that are found together and share few features.
 
     Maximises ``1/2 tr(U'SU) - (alpha/4) ||I - U'U||^2 - beta sum(U)`` over all
@@ -39,8 +33,6 @@ class NSPCA(BaseComponents):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of components.
     overlap_penalty : float, default=1.0
         alpha in units of the largest eigenvalue of the covariance: what it costs to
         depart from orthogonal unit vectors. The result does not depend on the scale of
@@ -57,8 +49,6 @@ class NSPCA(BaseComponents):
         directions, or given components.
     n_init : int, default=1
         Number of starts; all but the first are random. The best objective wins.
-    standardize : bool, default=False
-        Scale each feature to unit variance.
     route : {"auto", "gram", "data"}, default="auto"
         Form the covariance matrix, or work on the data. With more features than samples
         the matrix is never formed unless asked for.
@@ -66,8 +56,6 @@ class NSPCA(BaseComponents):
         Largest number of sweeps over all entries, for each start.
     tol : float, default=1e-7
         Stop when a sweep raises the objective by less than this share of it.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the random starts.
 
     Attributes
     ----------
@@ -77,32 +65,12 @@ class NSPCA(BaseComponents):
         The columns of ``U`` as they were found, before scaling and cutting.
     overlap_ : float
         ``||I - U'U||`` of the raw components (Frobenius norm).
-    explained_variance_ : ndarray of shape (n_components_,)
-        Adjusted variance: what each component explains beyond those before it.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
-        The same as a share of the total variance.
-    marginal_variance_ : ndarray of shape (n_components_,)
-        Variance of the scores of each component alone.
     orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
         ``|w_i'w_j|`` of the unit-norm components.
-    score_correlation_ : ndarray of shape (n_components_, n_components_)
-        Correlation of the scores.
     penalties_ : tuple of float
         alpha and beta in units of the covariance (divisor n - 1).
-    total_variance_ : float
-        Trace of the covariance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the data.
-    scale_ : ndarray of shape (n_features,) or None
-        Standard deviations the data is divided by.
-    support_ : ndarray of bool of shape (n_components_, n_features)
-        Which features each component uses.
-    cardinality_ : ndarray of int of shape (n_components_,)
-        How many features each component uses.
     n_components_ : int
         Components found; fewer than asked for where a penalty left some empty.
-    n_samples_ : float
-        Sum of the sample weights.
     n_iter_ : int
         Sweeps of the best start.
     stop_reason_ : list of str
@@ -110,10 +78,6 @@ class NSPCA(BaseComponents):
     objective_ : list of ndarray
         The objective after each sweep, in units of the largest eigenvalue; one array,
         since the components are found together.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` has them.
 
     See Also
     --------
@@ -138,53 +102,39 @@ class NSPCA(BaseComponents):
     np.True_
     """
 
-    nonnegative = True
+    about: ClassVar[About] = About(
+        method="nspca",
+        sentence="Finds all non-negative parts together, with a price on overlap.",
+        choose=("all parts found together, with a price on overlap",),
+        paper="Zass & Shashua (2006)",
+        page="methods/nspca",
+    )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+    n_components: int = field(default=2, kw_only=False)
+    overlap_penalty: float = 1.0
+    sparsity_penalty: float = 0.0
+    n_nonzero: Any = None
+    init: Any = "pca"
+    n_init: int = 1
+    max_iter: int = 1000
+    tol: float = 1e-7
+
+    #: Loadings of this model have no sign.
+    nonnegative: ClassVar[bool] = True
+    raw_components_: ClassVar[Array]
+    overlap_: ClassVar[float]
+    penalties_: ClassVar[tuple[float, float]]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "overlap_penalty": [Interval(Real, 0, None, closed="neither")],
-        "sparsity_penalty": [Interval(Real, 0, None, closed="left")],
-        "n_nonzero": [None, Real, "array-like"],
+        "sparsity_penalty": [NOT_NEGATIVE],
         "init": [StrOptions({"pca", "random"}), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "standardize": ["boolean"],
-        "route": [StrOptions(set(ROUTES))],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        overlap_penalty: float = 1.0,
-        sparsity_penalty: float = 0.0,
-        n_nonzero: Any = None,
-        init: Any = "pca",
-        n_init: int = 1,
-        standardize: bool = False,
-        route: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.overlap_penalty = overlap_penalty
-        self.sparsity_penalty = sparsity_penalty
-        self.n_nonzero = n_nonzero
-        self.init = init
-        self.n_init = n_init
-        self.standardize = standardize
-        self.route = route
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     @classmethod
     def from_paper_units(
         cls, X: Any, alpha: float, beta: float = 0.0, n_components: int = 2, **parameters: Any
-    ) -> NSPCA:
+    ) -> Self:
         """An estimator with the paper's alpha and beta, converted for the data ``X``.
 
         Parameters
@@ -210,8 +160,7 @@ class NSPCA(BaseComponents):
             msg = f"alpha={alpha} must be positive and beta={beta} at least 0, as in the paper"
             raise ValueError(msg)
         model = cls(n_components, **parameters)
-        checked = check_data(cls(), X, reset=True)
-        S, _ = covariance_of(checked, route=model.route, standardize=model.standardize)
+        S = read(X, standardize=model.standardize, route=model.route).S
         eigenvalue = float(leading_eigenpairs(S, 1)[0][0]) * (S.n_samples - 1.0)
         overlap, sparsity = scaled_penalties(alpha, beta, eigenvalue, S.n_features)
         return model.set_params(overlap_penalty=overlap, sparsity_penalty=sparsity)
@@ -219,27 +168,28 @@ class NSPCA(BaseComponents):
     def _n_tasks(self) -> int:
         return 1
 
-    def _extract(
-        self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
-    ) -> Extraction:
+    def _search(self, task: Task) -> Found:
+        S = task.data.S
         sizes = check_sizes(self.n_nonzero, self.n_components, S.n_features)
-        varying = np.flatnonzero(~moments.constant)
+        varying = np.flatnonzero(~task.data.moments.constant)
         local = S if varying.size == S.n_features else S.restrict(varying)
         solver = CoordinateAscent(
             self.overlap_penalty, self.sparsity_penalty, self.n_init, self.max_iter, self.tol
         )
-        found = solver(local, self.n_components, rng, self._starts(varying, S.n_features, rng))
+        starts = self._starts(varying, S.n_features, task.rng)
+        found = solver(local, self.n_components, task.rng, starts)
         if found.matrix.shape[1] == 0:
             msg = f"sparsity_penalty={self.sparsity_penalty} leaves every component empty; lower it"
             raise ValueError(msg)
-        report(0, found)
+        task.component(0, found)
         order = np.argsort(-marginal_variance(local, found.matrix), kind="stable")
-        raw = _spread(found.details["raw"][:, order], varying, S.n_features)
-        matrix = _spread(found.matrix[:, order], varying, S.n_features)
-        if self.n_nonzero is not None:
-            matrix = _cut(S, matrix, sizes)
-        whole = replace(found, matrix=matrix, details={**found.details, "raw": raw})
-        return Extraction(matrix, (whole,), self._missing(found))
+        loadings = _spread(found.matrix[:, order], varying, S.n_features)
+        return Found(
+            loadings=loadings if self.n_nonzero is None else _cut(S, loadings, sizes),
+            searches=(found,),
+            values=_raw_values(found, order, varying, task.data),
+            shortfall=self._shortfall(found),
+        )
 
     def _starts(self, varying: Array, n_features: int, rng: np.random.Generator) -> list[Array]:
         """Starts that replace the solver's own; none for ``init="pca"``."""
@@ -259,7 +209,7 @@ class NSPCA(BaseComponents):
             raise ValueError(msg)
         return [given.T[varying], *(U / np.linalg.norm(U, axis=0) for U in drawn[1:])]
 
-    def _missing(self, found: Loadings) -> str | None:
+    def _shortfall(self, found: Loadings) -> str | None:
         if found.matrix.shape[1] == self.n_components:
             return None
         return (
@@ -267,15 +217,16 @@ class NSPCA(BaseComponents):
             f"overlap_penalty={self.overlap_penalty}; lower the former or ask for fewer"
         )
 
-    def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
-        super()._store(S, moments, extraction)
-        details = extraction.searches[0].details
-        raw, eigenvalue = details["raw"], details["eigenvalue"]
-        self.raw_components_ = np.ascontiguousarray(raw.T)
-        self.overlap_ = float(np.linalg.norm(np.eye(raw.shape[1]) - raw.T @ raw))
-        self.penalties_ = (details["alpha"] * eigenvalue, details["beta"] * eigenvalue)
-        self.orthogonality_violation_ = orthogonality_violation(extraction.matrix)
-        self.score_correlation_ = score_correlation(S, extraction.matrix)
+
+def _raw_values(found: Loadings, order: Array, varying: Array, data: Reading) -> dict[str, Any]:
+    """What the columns of ``U`` were before scaling and cutting."""
+    raw = _spread(found.details["raw"][:, order], varying, data.n_features)
+    eigenvalue = found.details["eigenvalue"]
+    return {
+        "raw_components_": np.ascontiguousarray(raw.T),
+        "overlap_": float(np.linalg.norm(np.eye(raw.shape[1]) - raw.T @ raw)),
+        "penalties_": (found.details["alpha"] * eigenvalue, found.details["beta"] * eigenvalue),
+    }
 
 
 def _spread(U: Array, rows: Array, n_features: int) -> Array:

@@ -1,104 +1,126 @@
-"""Estimators that find components one by one under a cardinality and signs."""
+"""Estimators that find one component after another under a constraint."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
-from loadstone._sklearn_compat import Interval, StrOptions
-from loadstone.covariance import DEFLATION_NAMES, ROUTES, Array, Covariance, Moments
-from loadstone.estimators.base import BaseComponents
+from loadstone._sklearn_compat import StrOptions
+from loadstone.certificates import Certificate
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array
+from loadstone.estimators.base import Components, field
 from loadstone.estimators.checks import (
     build_constraints,
+    check_alone,
     check_features,
     check_sizes,
 )
-from loadstone.extraction import (
-    ORTHOGONALITIES,
-    Extraction,
-    Orthogonality,
-    Plan,
-    one_by_one,
-    orthogonality_violation,
-)
-from loadstone.metrics import score_correlation
+from loadstone.estimators.found import Found, Task
+from loadstone.estimators.reading import Reading
+from loadstone.extraction import Extraction, Orthogonality, Plan, one_by_one, signed
 from loadstone.solvers.protocol import Solver
 
-SEQUENTIAL_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_components": [Interval(Integral, 1, None, closed="left")],
-    "n_nonzero": [None, Real, "array-like"],
-    "nonnegative": ["boolean"],
-    "orthogonality": [StrOptions({"none", "disjoint"})],
-    "deflation": [StrOptions(set(DEFLATION_NAMES))],
-    "standardize": ["boolean"],
-    "route": [StrOptions(set(ROUTES))],
-    "forced": [None, str, "array-like"],
-    "forbidden": [None, str, "array-like"],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "random_state": ["random_state"],
-}
-#: For estimators whose components can relate in every way there is.
-RELATED_CONSTRAINTS: dict[str, list[Any]] = {
-    **SEQUENTIAL_CONSTRAINTS,
-    "orthogonality": [StrOptions(set(ORTHOGONALITIES))],
-    "min_angle": [Interval(Real, 0, 90, closed="both")],
-    "refine": ["boolean"],
-}
+#: Parts of a plan that are parameters of some estimators.
+PLANNED = ("deflation", "refine", "renormalize")
 
 
-class SequentialComponents(BaseComponents):
+class SequentialComponents(Components):
     """One component after another; a subclass names its solver."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = SEQUENTIAL_CONSTRAINTS
+    n_components: int = field(default=1, kw_only=False)
+    n_nonzero: Any = None
+    nonnegative: bool = False
+    constraint: Constraint | None = None
+    orthogonality: str = "none"
+    deflation: str = "projection"
+    forbidden: Any = None
 
-    def _solver(self, S: Covariance) -> Solver:
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "orthogonality": [StrOptions({"none", "disjoint"})]
+    }
+
+    def _solver(self, task: Task) -> Solver:
+        """What searches a component."""
         raise NotImplementedError
 
-    def _plan(self, S: Covariance) -> Plan:
-        return Plan(
-            self._solver(S),
-            deflation=self.deflation,
-            orthogonality=Orthogonality(self.orthogonality, getattr(self, "min_angle", 85.0)),
-            refine=getattr(self, "refine", False),
-            renormalize=getattr(self, "renormalize", True),
-        )
+    def _values(self, extraction: Extraction) -> dict[str, Any]:
+        """Attributes that only this estimator has."""
+        return {}
 
-    def _starts(self, S: Covariance) -> Array | None:
+    def _proofs(
+        self,
+        task: Task,
+        loadings: Array,
+        extraction: Extraction,
+        constraints: Sequence[Constraint],
+        plan: Plan,
+    ) -> list[Certificate] | None:
+        """Certificates of the components, where asked for."""
         return None
 
-    def _n_tasks(self) -> int:
+    def _n_tasks(self) -> int | None:
         return self.n_components
 
-    def _constraints(self, S: Covariance, moments: Moments) -> list[Any]:
-        sizes = check_sizes(self.n_nonzero, self.n_components, S.n_features)
-        return self._constraints_of(S, moments, sizes)
+    def _search(self, task: Task) -> Found:
+        sizes = self._sizes(self.n_components, task.data.n_features)
+        return self._found(task, self._constraints(task.data, sizes))
 
-    def _constraints_of(self, S: Covariance, moments: Moments, sizes: list[int]) -> list[Any]:
-        n_features = S.n_features
-        names = getattr(self, "feature_names_in_", None)
-        return build_constraints(
-            sizes,
-            n_features,
-            moments.constant,
-            nonnegative=self.nonnegative,
-            forced=check_features(self.forced, "forced", n_features, names),
-            forbidden=check_features(self.forbidden, "forbidden", n_features, names),
+    def _found(
+        self,
+        task: Task,
+        constraints: Sequence[Constraint],
+        *,
+        starts: Array | None = None,
+        earlier: Array | None = None,
+    ) -> Found:
+        """One component for each constraint, those that are there already included."""
+        plan = self._plan(task)
+        extraction = one_by_one(
+            task.data.S,
+            constraints,
+            plan,
+            task.rng,
+            starts=starts,
+            report=task.component,
+            earlier=earlier,
+        )
+        loadings = signed(extraction.matrix, constraints)
+        proofs = self._proofs(task, loadings, extraction, constraints, plan)
+        return Found(
+            loadings=loadings,
+            searches=extraction.searches,
+            certificates=None if proofs is None else tuple(proofs),
+            values=self._values(extraction),
+            shortfall=extraction.exhausted,
         )
 
-    def _extract(
-        self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
-    ) -> Extraction:
-        constraints = self._constraints(S, moments)
-        plan = self._plan(S)
-        reason = plan.orthogonality.refuses(constraints[0])
-        if reason is not None:
-            raise ValueError(reason)
-        return one_by_one(S, constraints, plan, rng, self._starts(S), report)
+    def _plan(self, task: Task) -> Plan:
+        asked = self.get_params(deep=False)
+        angle = {"min_angle": asked["min_angle"]} if "min_angle" in asked else {}
+        return Plan(
+            solver=self._solver(task),
+            orthogonality=Orthogonality(self.orthogonality, **angle),
+            **{name: asked[name] for name in PLANNED if name in asked},
+        )
 
-    def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
-        super()._store(S, moments, extraction)
-        self.orthogonality_violation_ = orthogonality_violation(extraction.matrix)
-        self.score_correlation_ = score_correlation(S, self.components_.T)
+    def _sizes(self, n_components: int, n_features: int) -> list[int]:
+        return check_sizes(self.n_nonzero, n_components, n_features)
+
+    def _constraints(self, data: Reading, sizes: list[int]) -> list[Constraint]:
+        """One constraint per component; features that do not vary are never offered."""
+        asked = self.get_params(deep=False)
+        if self.constraint is not None:
+            check_alone(self.constraint, asked)
+            bound = self.constraint.bound_to(data.n_features, data.names, data.moments.constant)
+            return [bound] * len(sizes)
+        forced = check_features(asked.get("forced"), "forced", data.n_features, data.names)
+        forbidden = check_features(self.forbidden, "forbidden", data.n_features, data.names)
+        return build_constraints(
+            sizes,
+            data.n_features,
+            data.moments.constant,
+            nonnegative=self.nonnegative,
+            forced=forced,
+            forbidden=forbidden,
+        )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from loadstone._sklearn_compat import Interval, StrOptions
-from loadstone.covariance import Covariance, Moments
-from loadstone.estimators.sequential import SEQUENTIAL_CONSTRAINTS, SequentialComponents
+from loadstone.covariance import Array
+from loadstone.estimators.found import Task
+from loadstone.estimators.parameters import COUNT
+from loadstone.estimators.sequential import SequentialComponents
 from loadstone.extraction import Extraction
-from loadstone.loadings import Loadings, Stop
+from loadstone.loadings import Loadings
+from loadstone.registry import About
 from loadstone.solvers.spannogram import METHODS, Spannogram
 
 
@@ -28,11 +29,6 @@ class SpannogramPCA(SequentialComponents):
 
     Parameters
     ----------
-    n_components : int, default=1
-        Number of components.
-    n_nonzero : int, float, array-like or None, default=None
-        Features per component: a number, a fraction in (0, 1], or one of these per
-        component. ``None`` uses all features.
     nonnegative : bool, default=True
         Allow only loadings >= 0. ``False`` gives the signed variant of Papailiopoulos et
         al. (2013).
@@ -54,22 +50,11 @@ class SpannogramPCA(SequentialComponents):
     orthogonality : {"none", "disjoint"}, default="none"
         ``"disjoint"``: features used by a component are removed before the next is
         sought, as in the paper.
-    deflation : str, default="projection"
-        How a component is removed before the next one is sought, with
-        ``orthogonality="none"``.
-    standardize : bool, default=False
-        Scale each feature to unit variance.
-    route : {"auto", "gram", "data"}, default="auto"
-        Form the covariance matrix, or work on the data.
-    forbidden : array-like of int or str, optional
-        Features that are never used.
     random_state : int, RandomState instance or None, default=0
         Seed of the sampled directions.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
-        Unit-norm loadings.
     guarantee_ : ndarray of shape (n_components_,)
         A-priori factor: each component has at least this share of the largest variance
         any allowed component has, in the covariance left at its turn.
@@ -97,40 +82,10 @@ class SpannogramPCA(SequentialComponents):
         that may not be used are zero.
     directions_ : list of ndarray of shape (rank,)
         The direction of ``V`` each component came from.
-    explained_variance_ : ndarray of shape (n_components_,)
-        Adjusted variance: what each component explains beyond those before it.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
-        The same as a share of the total variance.
-    marginal_variance_ : ndarray of shape (n_components_,)
-        Variance of the scores of each component alone.
-    orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
-        ``|w_i'w_j|`` for every pair of components, zero on the diagonal.
-    score_correlation_ : ndarray of shape (n_components_, n_components_)
-        Correlation of the scores.
-    total_variance_ : float
-        Trace of the covariance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the data.
-    scale_ : ndarray of shape (n_features,) or None
-        Standard deviations the data is divided by.
-    support_ : ndarray of bool of shape (n_components_, n_features)
-        Which features each component uses.
-    cardinality_ : ndarray of int of shape (n_components_,)
-        How many features each component uses.
-    n_components_ : int
-        Components found.
-    n_samples_ : float
-        Sum of the sample weights.
     n_iter_ : int
         Largest number of candidates looked at for a component.
-    stop_reason_ : list of str
-        Why each search ended.
     objective_ : list of ndarray
         Variance of each component in the covariance left at its turn.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` has them.
 
     See Also
     --------
@@ -170,76 +125,58 @@ class SpannogramPCA(SequentialComponents):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: rule
-        for name, rule in SEQUENTIAL_CONSTRAINTS.items()
-        if name not in {"max_iter", "tol", "forced"}
-    } | {
-        "rank": [Interval(Integral, 1, None, closed="left")],
+    about: ClassVar[About] = About(
+        method="spannogram",
+        sentence="Solves the problem on a low-rank approximation, with a factor known in advance.",
+        choose=("a guarantee before looking at the answer, for data of low rank",),
+        paper="Asteris, Papailiopoulos & Dimakis (2014)",
+        page="methods/spannogram",
+    )
+
+    nonnegative: bool = True
+    rank: int = 3
+    method: str = "auto"
+    epsilon: float = 0.1
+    polish: bool = False
+
+    guarantee_: ClassVar[Array]
+    guarantee_is_deterministic_: ClassVar[Array]
+    upper_bound_is_deterministic_: ClassVar[Array]
+    low_rank_gap_: ClassVar[Array]
+    shift_: ClassVar[Array]
+    n_candidates_: ClassVar[Array]
+    n_nonzero_: ClassVar[Array]
+    method_: ClassVar[list[str]]
+    predicted_costs_: ClassVar[list[dict[str, float]]]
+    low_rank_factors_: ClassVar[list[Array]]
+    directions_: ClassVar[list[Array]]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "rank": [COUNT],
         "method": [StrOptions(set(METHODS))],
         "epsilon": [Interval(Real, 0, 1, closed="neither")],
         "polish": ["boolean"],
     }
 
-    # A support from low rank cannot be made to contain a feature, so nothing is forced.
-    forced = None
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        n_nonzero: Any = None,
-        nonnegative: bool = True,
-        rank: int = 3,
-        method: str = "auto",
-        epsilon: float = 0.1,
-        polish: bool = False,
-        orthogonality: str = "none",
-        deflation: str = "projection",
-        standardize: bool = False,
-        route: str = "auto",
-        forbidden: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_nonzero = n_nonzero
-        self.nonnegative = nonnegative
-        self.rank = rank
-        self.method = method
-        self.epsilon = epsilon
-        self.polish = polish
-        self.orthogonality = orthogonality
-        self.deflation = deflation
-        self.standardize = standardize
-        self.route = route
-        self.forbidden = forbidden
-        self.random_state = random_state
-
-    @property
-    def _n_products(self) -> int:
+    def _expected_products(self) -> int:
         # Eigenvectors, then two blocks of candidates, for each component.
         return (20 * (self.rank + 1) + 130) * self.n_components
 
-    def _solver(self, S: Covariance) -> Spannogram:
+    def _solver(self, task: Task) -> Spannogram:
         return Spannogram(self.rank, self.method, self.epsilon, self.polish)
 
-    def _warn(self, extraction: Extraction) -> None:
-        super()._warn(extraction)
-        if any(search.stop is Stop.WORK_LIMIT for search in extraction.searches):
-            warnings.warn(Stop.WORK_LIMIT.value, ConvergenceWarning, stacklevel=5)
-
-    def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
-        super()._store(S, moments, extraction)
+    def _values(self, extraction: Extraction) -> dict[str, Any]:
         told = [search.details or _plain_component(search) for search in extraction.searches]
-        for name in _NUMBERS:
-            setattr(self, f"{name}_", np.array([details[name] for details in told]))
-        self.method_ = [details["method"] for details in told]
-        self.predicted_costs_ = [
-            {name: cost.seconds for name, cost in details["predicted_costs"].items()}
-            for details in told
-        ]
-        self.low_rank_factors_ = [details["V"] for details in told]
-        self.directions_ = [details["direction"] for details in told]
+        return {
+            **{f"{name}_": np.array([details[name] for details in told]) for name in _NUMBERS},
+            "method_": [details["method"] for details in told],
+            "predicted_costs_": [
+                {name: cost.seconds for name, cost in details["predicted_costs"].items()}
+                for details in told
+            ],
+            "low_rank_factors_": [details["V"] for details in told],
+            "directions_": [details["direction"] for details in told],
+        }
 
 
 _NUMBERS = (

@@ -1,0 +1,110 @@
+"""The parameters that estimators share: what each means and which values it may have.
+
+An estimator declares its parameters as fields. It describes and restricts in its own docstring
+and ``_parameter_constraints`` only those that are its own or mean something else there.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+from loadstone._sklearn_compat import Interval, StrOptions
+from loadstone.covariance import DEFLATION_NAMES, ROUTES
+from loadstone.extraction import ORTHOGONALITIES
+
+COUNT = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+
+
+class Parameter(NamedTuple):
+    """Type and meaning as the documentation gives them, and what scikit-learn checks."""
+
+    kind: str
+    text: str
+    rule: Any
+
+
+#: In the order in which the documentation lists them; an estimator's own follow the third.
+SHARED: dict[str, Parameter] = {
+    "n_components": Parameter("int", "Number of components.", [COUNT]),
+    "n_nonzero": Parameter(
+        "int, float, array-like or None",
+        "Features per component: a number, a fraction in (0, 1], or one of these per\n"
+        "component. ``None`` uses all features.",
+        [None, Real, "array-like"],
+    ),
+    "nonnegative": Parameter(
+        "bool", "Allow only loadings >= 0: a component then adds features up.", ["boolean"]
+    ),
+    "constraint": Parameter(
+        "Constraint or None",
+        "What a component may look like, in place of ``n_nonzero`` and ``nonnegative``: one of\n"
+        ":mod:`loadstone.constraints`, such as ``Groups`` or ``Signs``. A solver that cannot\n"
+        "serve it says so.",
+        "no_validation",
+    ),
+    "orthogonality": Parameter(
+        '{"none", "disjoint", "quasi", "strict", "uncorrelated"}',
+        'How components relate. ``"none"``: by deflation alone. ``"disjoint"``: no feature\n'
+        'serves two of them. ``"quasi"``: any two are at least ``min_angle`` degrees apart.\n'
+        '``"strict"``: loadings are orthogonal, which for non-negative ones means disjoint.\n'
+        '``"uncorrelated"``: scores are uncorrelated; component j then needs ``n_nonzero``\n'
+        "of at least j. Where no further component can keep this, fewer are returned,\n"
+        "with a warning.",
+        [StrOptions(set(ORTHOGONALITIES))],
+    ),
+    "min_angle": Parameter(
+        "float",
+        'Smallest angle between two components in degrees, for ``"quasi"``.',
+        [Interval(Real, 0, 90, closed="both")],
+    ),
+    "refine": Parameter(
+        "bool",
+        "Improve the components together once all are found: every constraint is kept and\n"
+        "the adjusted variance is never lower.",
+        ["boolean"],
+    ),
+    "deflation": Parameter(
+        "str",
+        'How a component is removed before the next one is sought: ``"projection"``,\n'
+        '``"hotelling"``, ``"schur"``, ``"orthogonalized_projection"`` or\n'
+        '``"orthogonalized_hotelling"``.',
+        [StrOptions(set(DEFLATION_NAMES))],
+    ),
+    "renormalize": Parameter(
+        "bool", "Re-optimise the loadings on the support found.", ["boolean"]
+    ),
+    "standardize": Parameter(
+        "bool", "Scale each feature to unit variance, without copying the data.", ["boolean"]
+    ),
+    "route": Parameter(
+        '{"auto", "gram", "data"}',
+        "Form the covariance matrix, or work on the data. Both give the same answer.",
+        [StrOptions(set(ROUTES))],
+    ),
+    "forced": Parameter(
+        "array-like of int or str, optional",
+        "Features that hold a place in every component.",
+        [None, str, "array-like"],
+    ),
+    "forbidden": Parameter(
+        "array-like of int or str, optional",
+        "Features that are never used.",
+        [None, str, "array-like"],
+    ),
+    "n_init": Parameter("int", "Number of starts; the best result is kept.", [COUNT]),
+    "max_iter": Parameter("int", "Largest number of iterations.", [COUNT]),
+    "tol": Parameter(
+        "float", "Change of direction at which a search has settled.", [NOT_NEGATIVE]
+    ),
+    "n_jobs": Parameter("int or None", "Fits in parallel, by joblib.", [None, Integral]),
+    "random_state": Parameter(
+        "int, RandomState instance or None", "Seed of the random starts.", ["random_state"]
+    ),
+}
+
+
+def rule_of(name: str, own: dict[str, Any]) -> Any:
+    """The values a parameter may have: the estimator's own rule, or the shared one."""
+    return own[name] if name in own else SHARED[name].rule

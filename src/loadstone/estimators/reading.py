@@ -1,0 +1,205 @@
+"""From what a user hands over to a covariance: checked, named, and free of any estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from loadstone._sklearn_compat import _get_feature_names
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    DataCovariance,
+    ExplicitCovariance,
+    Moments,
+    covariance_of,
+    materialise,
+)
+from loadstone.covariance.containers import is_dask, rows_of
+from loadstone.covariance.moments import cancellation
+from loadstone.covariance.route import CANCELLATION_LIMIT
+from loadstone.estimators.checks import (
+    check_covariance,
+    check_moments,
+    check_rows,
+    check_weights,
+    constant_remark,
+)
+from loadstone.estimators.missing_values import (
+    has_missing,
+    refuse_empty,
+    refuse_missing_in_dask,
+    rows_in_use,
+    standardized_rows,
+)
+from loadstone.solvers.variational_bayes.missing import IncompleteObservations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The data of a fit, whatever it came in.
+
+    Attributes
+    ----------
+    S : Covariance
+        What algorithms see.
+    moments : Moments
+        Number of samples, means, variances, scales, constant features.
+    names : ndarray of str or None
+        Names of the features, where the data has them.
+    rows, weights : data and ndarray, or None
+        The checked samples, kept for those who hold some of them out.
+    holes : IncompleteObservations or None
+        The samples as far as they are observed, where values are missing.
+    remarks : tuple of str
+        What a person should hear of the data.
+    """
+
+    S: Covariance
+    moments: Moments
+    names: Array | None = None
+    rows: Any = None
+    weights: Array | None = None
+    holes: IncompleteObservations | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.S.n_features
+
+
+def read(
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    standardize: bool = False,
+    route: str = "auto",
+    n_products: int = 10_000,
+    missing: bool = False,
+    keep_rows: bool = False,
+) -> Reading:
+    """Check data and form its covariance.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, memmap, Dask array} of shape (n_samples, n_features)
+        The data; never modified.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many samples each row stands for.
+    standardize : bool
+        Whether features are scaled to unit variance.
+    route, n_products : str, int
+        See :func:`loadstone.covariance.covariance_of`.
+    missing : bool
+        Whether NaN stands for a missing value; otherwise it is refused.
+    keep_rows : bool
+        Whether the samples are needed after this; they must then be in memory.
+
+    Returns
+    -------
+    Reading
+    """
+    if keep_rows and is_dask(X):
+        msg = (
+            "this needs its rows in memory, and X is a Dask array; use X.compute() where it fits, or "
+            "use cardinality_path on a Dask array"
+        )
+        raise TypeError(msg)
+    names = _get_feature_names(X)
+    rows = check_rows(X, allow_nan=missing)
+    weights = check_weights(sample_weight, rows)
+    if missing and has_missing(rows):
+        return _read_incomplete(rows, weights, names, standardize=standardize)
+    reading = read_rows(
+        rows, weights, names, standardize=standardize, route=route, n_products=n_products
+    )
+    return replace(reading, rows=rows, weights=weights) if keep_rows else reading
+
+
+def read_rows(
+    rows: Any,
+    weights: Array | None = None,
+    names: Array | None = None,
+    *,
+    standardize: bool = False,
+    route: str = "auto",
+    n_products: int = 10_000,
+) -> Reading:
+    """The same for rows that were checked before, such as a part of them."""
+    S, moments = covariance_of(
+        rows, route=route, standardize=standardize, sample_weight=weights, n_products=n_products
+    )
+    refuse_missing_in_dask(rows, moments)
+    check_moments(moments, names, S.dtype)
+    remarks = constant_remark(moments, names) + _cancellation_remark(rows, S, moments)
+    return Reading(S=S, moments=moments, names=names, remarks=remarks)
+
+
+def _read_incomplete(
+    rows: Any, weights: Array | None, names: Array | None, *, standardize: bool
+) -> Reading:
+    dtype = rows.dtype
+    rows, weights = rows_in_use(rows, weights)
+    refuse_empty(rows, names)
+    holes, moments = standardized_rows(rows, weights, standardize=standardize)
+    check_moments(moments, names)
+    filled = (holes.values * holes.unit).astype(dtype, copy=False)
+    S, _ = covariance_of(filled, sample_weight=holes.weights)
+    remarks = constant_remark(moments, names)
+    return Reading(S=S, moments=moments, names=names, holes=holes, remarks=remarks)
+
+
+def read_covariance(
+    S: Any, n_samples: float | None = None, *, standardize: bool = False
+) -> Reading:
+    """Check a covariance (or correlation) matrix, or take a covariance as it is.
+
+    Parameters
+    ----------
+    S : array-like of shape (n_features, n_features) or Covariance
+        Symmetric and positive semi-definite.
+    n_samples : float, optional
+        Number of samples behind it, where it is known.
+    standardize : bool
+        Whether to scale it to correlations.
+
+    Returns
+    -------
+    Reading
+    """
+    names = _get_feature_names(S)
+    if isinstance(S, DataCovariance) and not standardize:
+        return Reading(S=S, moments=S.moments, remarks=constant_remark(S.moments, None))
+    given = S if isinstance(S, Covariance) else check_covariance(S, n_samples)
+    covariance, moments = _standardized(given, standardize=standardize)
+    check_moments(moments, names, covariance.dtype)
+    remarks = constant_remark(moments, names)
+    return Reading(S=covariance, moments=moments, names=names, remarks=remarks)
+
+
+def _standardized(S: Covariance, *, standardize: bool) -> tuple[Covariance, Moments]:
+    """A given covariance, scaled to correlations where asked, with the moments it stands for."""
+    scale = None
+    if standardize:
+        std = np.sqrt(np.maximum(S.diagonal().astype(np.float64), 0))
+        scale = np.where(std > 0, std, 1.0)
+        matrix = (materialise(S).matrix / np.multiply.outer(scale, scale)).astype(S.dtype)
+        S = ExplicitCovariance(matrix, S.n_samples)
+    variance = S.diagonal().astype(np.float64)
+    return S, Moments(S.n_samples, np.zeros(S.n_features), variance, variance <= 0, scale)
+
+
+def _cancellation_remark(rows: Any, S: Covariance, moments: Moments) -> tuple[str, ...]:
+    """Centring a sparse Gram matrix after it was formed costs digits."""
+    if not (isinstance(S, ExplicitCovariance) and rows_of(rows).is_sparse):
+        return ()
+    ratio = cancellation(moments)
+    if ratio <= CANCELLATION_LIMIT:
+        return ()
+    return (
+        f"a sparse feature has a mean {ratio:.0e} times its standard deviation; the Gram matrix "
+        "of sparse data loses digits there. Use route='data', or subtract a constant first.",
+    )
