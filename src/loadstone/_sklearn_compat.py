@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -73,4 +78,5 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_get_feature_names",
+    "validate_parameter_constraints",
 ]

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_wine
 
 from loadstone import SparsePCA, load_model
-from loadstone.commands.methods import available_methods
+from loadstone.registry import methods
 
 RESULTS = ["loadings.csv", "model.npz", "report.html", "scores.csv"]
 
@@ -82,7 +82,7 @@ def test_every_kind_of_file_gives_the_same_components(kind, run, tmp_path):
     )
 
 
-@pytest.mark.parametrize("method", available_methods())
+@pytest.mark.parametrize("method", methods())
 def test_every_method_writes_its_results(method, run, wine_csv, tmp_path):
     result = run("fit", wine_csv, "--method", method, "-c", 2, "-o", "out", "--standardize")
     assert result.exit_code == 0, result.output

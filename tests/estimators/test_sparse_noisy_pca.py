@@ -44,7 +44,7 @@ def test_number_and_size_are_found(simulation, fitted):
     assert angles(fitted.components_.T, loadings).max() < 6
     np.testing.assert_allclose(np.linalg.norm(fitted.components_, axis=1), 1)
     assert fitted.noise_variance_ == pytest.approx(10, rel=0.15)
-    np.testing.assert_allclose(fitted.loading_norms_**2, [200, 100], rtol=0.4)
+    np.testing.assert_allclose(fitted.component_strength_**2, [200, 100], rtol=0.4)
 
 
 def test_overlapping_shapes_are_separated_where_pca_mixes_them():
@@ -74,7 +74,7 @@ def test_best_row_is_the_fitted_model(fitted):
 def test_model_variance_is_the_formula_of_the_paper(simulation, fitted):
     X, _ = simulation
     Y = X - X.mean(axis=0)
-    G = fitted.components_.T * fitted.loading_norms_
+    G = fitted.components_.T * fitted.component_strength_
     values, vectors = np.linalg.eigh(G.T @ G + fitted.noise_variance_ * np.eye(2))
     Q = G @ vectors @ np.diag(values**-0.5) @ vectors.T
     expected = np.diag(Q.T @ (Y.T @ Y / len(Y)) @ Q)
@@ -111,7 +111,7 @@ def test_without_penalty_it_is_probabilistic_pca(simulation):
 
 def test_scores_are_the_posterior_mean(simulation, fitted):
     X, _ = simulation
-    G = fitted.components_.T * fitted.loading_norms_
+    G = fitted.components_.T * fitted.component_strength_
     omega = G @ G.T + fitted.noise_variance_ * np.eye(10)
     expected = (X - X.mean(axis=0)) @ np.linalg.solve(omega, G)
     np.testing.assert_allclose(fitted.transform(X), expected, atol=1e-10)

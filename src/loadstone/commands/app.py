@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from loadstone._version import __version__
-from loadstone.commands.methods import METHODS
 from loadstone.commands.terminal import Terminal
 from loadstone.files.table import MISSING
+from loadstone.registry import methods
 
 _FILES = "Data"
 _OUTPUT = "Output"
@@ -132,7 +132,7 @@ def fit(
     nonnegative: Nonnegative = False,
     method: Annotated[
         str,
-        typer.Option(metavar="NAME", help=f"One of {', '.join(METHODS)}."),
+        typer.Option(metavar="NAME", help=f"One of {', '.join(methods())}."),
     ] = "sparse",
     orthogonality: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.commands.methods import OptionError, build_estimator, parse_size
+from loadstone.commands.methods import build_estimator, parse_size
 from loadstone.commands.outputs import write_scores, write_together
 from loadstone.commands.progress import ComponentProgress, Stages, stages
 from loadstone.commands.terminal import Terminal, loadings_table
@@ -116,24 +116,20 @@ def named(table: Table) -> Any:
 
 
 def _path(table: Table, model: Any, request: Request, steps: Stages) -> Any:
-    import loadstone
-
-    if "cardinality_path" not in loadstone.__all__:
-        msg = "this version of loadstone has no cardinality paths; leave out --path"
-        raise OptionError(msg)
+    from loadstone.selection.cardinality_path import cardinality_path
     from loadstone.selection.path import automatic_sizes
 
     steps.next("Following the path over the number of features")
     # The sizes of the model are on the path, so that the slider can stand on them.
     sizes = np.union1d(automatic_sizes(table.X.shape[1]), np.maximum(model.cardinality_, 1))
     effort = request.options.get("certify", False)
-    return loadstone.cardinality_path(
+    return cardinality_path(
         table.X,
         sizes,
         # Many sizes are proven, so that the longest effort is not for paths.
         certify="standard" if effort == "full" else effort,
-        nonnegative=bool(getattr(model, "nonnegative", False)),
-        standardize=getattr(model, "scale_", None) is not None,
+        nonnegative=bool((model.components_ >= 0).all()),
+        standardize=model.scale_ is not None,
     )
 
 

@@ -7,20 +7,8 @@ import math
 from typing import Any
 
 from loadstone.files.errors import FileError
+from loadstone.registry import methods
 
-#: Method on the command line -> public estimator.
-METHODS = {
-    "sparse": "SparsePCA",
-    "em": "EMPCA",
-    "exact": "ExactSparsePCA",
-    "spannogram": "SpannogramPCA",
-    "nspca": "NSPCA",
-    "bayes": "SparseProbabilisticPCA",
-    "noisy": "SparseNoisyPCA",
-    "greedy": "GreedyPCA",
-    "elastic-net": "ElasticNetPCA",
-    "threshold": "ThresholdedPCA",
-}
 #: How an estimator's parameter is called on the command line.
 _FLAGS = {
     "n_components": "--components",
@@ -39,21 +27,12 @@ class OptionError(FileError, ValueError):
     exit_code = 2
 
 
-def available_methods() -> list[str]:
-    """Methods whose estimator this version has."""
-    import loadstone
-
-    return [name for name, cls in METHODS.items() if cls in loadstone.__all__]
-
-
 def build_estimator(method: str, options: dict[str, Any], n_features: int) -> Any:
     """The estimator with what was asked for; what it does not understand is refused."""
-    import loadstone
-
-    if method not in available_methods():
-        msg = f"there is no method {method!r}; choose one of {', '.join(available_methods())}"
+    if method not in methods():
+        msg = f"there is no method {method!r}; choose one of {', '.join(methods())}"
         raise OptionError(msg)
-    cls = getattr(loadstone, METHODS[method])
+    cls = methods()[method].load()
     known = inspect.signature(cls).parameters
     for name in options:
         if name not in known:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from loadstone.commands.fit import Reading, named, summary_of
-from loadstone.commands.methods import OptionError
 from loadstone.commands.outputs import write_scores
 from loadstone.commands.progress import Stages, stages
 from loadstone.commands.terminal import Terminal
@@ -59,11 +58,6 @@ def certify(
     time_limit: float | None,
 ) -> None:
     """Prove how close the components of a model are to the best possible ones."""
-    import loadstone
-
-    if "certify" not in loadstone.__all__:
-        msg = "this version of loadstone has no certificates"
-        raise OptionError(msg)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = _opened(terminal, model_file, reading, steps)
         certificates = _certificates(terminal, model, table, effort, time_limit, steps)
@@ -96,12 +90,14 @@ def _certificates(
     steps: Stages,
 ) -> list[Any]:
     from loadstone.certificates import prove
-    from loadstone.covariance import covariance_of
-    from loadstone.estimators.certified import competitions
-    from loadstone.estimators.certify import certify as certify_one
+    from loadstone.estimators.found import Task
+    from loadstone.estimators.reading import read
     from loadstone.estimators.sequential import SequentialComponents
+    from loadstone.extraction import competitions
+    from loadstone.selection.certify import certify as certify_one
 
     standardize = model.scale_ is not None
+    limits: dict[str, Any] = {"effort": effort, "time_limit": time_limit}
     if not isinstance(model, SequentialComponents):
         w = model.components_[0]
         if model.n_components_ > 1:
@@ -109,18 +105,21 @@ def _certificates(
                 "note: this method searches jointly; only the first component is certified"
             )
         steps.next("Certifying component 1")
-        settings = {"n_nonzero": int(np.count_nonzero(w)), "nonnegative": bool((w >= 0).all())}
-        limits = {"effort": effort, "time_limit": time_limit, "standardize": standardize}
-        return [certify_one(table.X, w, **settings, **limits)]
-    S, moments = covariance_of(table.X, standardize=standardize)
+        size, nonnegative = int(np.count_nonzero(w)), bool((w >= 0).all())
+        X = named(table)
+        return [
+            certify_one(
+                X, w, n_nonzero=size, nonnegative=nonnegative, standardize=standardize, **limits
+            )
+        ]
+    data = read(named(table), standardize=standardize)
+    task = Task(data, np.random.default_rng(0))
     loadings = model.components_.T
-    compete = competitions(S, loadings, model._constraints(S, moments), model._plan(S))
+    compete = competitions(data.S, loadings, model.constraints_on(data), model.plan(task))
     steps.next(f"Certifying {model.n_components_} component(s)", model.n_components_)
     certificates = []
     for w, (rest, constraint, sentence) in zip(loadings.T, compete, strict=True):
-        certificates.append(
-            prove(rest, constraint, w, effort=effort, time_limit=time_limit, relative_to=sentence)
-        )
+        certificates.append(prove(rest, constraint, w, relative_to=sentence, **limits))
         steps.advance()
     return certificates
 

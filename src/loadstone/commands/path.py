@@ -8,7 +8,6 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from loadstone.commands.fit import Reading, named
-from loadstone.commands.methods import OptionError
 from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import stages
 from loadstone.commands.terminal import Terminal, bar
@@ -28,11 +27,9 @@ def path(
     force: bool,
 ) -> None:
     """Follow the best component over the number of features it may use."""
-    import loadstone
+    from loadstone.selection.cardinality_path import cardinality_path
+    from loadstone.selection.suggest import suggest_cardinality
 
-    if not {"cardinality_path", "suggest_cardinality"} <= set(loadstone.__all__):
-        msg = "this version of loadstone has no cardinality paths"
-        raise OptionError(msg)
     picture = output.with_suffix(".png")
     refuse_existing([output, picture], force=force)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
@@ -41,8 +38,8 @@ def path(
         for note in table.notes:
             terminal.note(f"note: {note}")
         steps.next("Following the path")
-        found = loadstone.cardinality_path(named(table), **options)
-        suggestion = loadstone.suggest_cardinality(found)
+        found = cardinality_path(named(table), **options)
+        suggestion = suggest_cardinality(found)
         size, why = int(suggestion.n_nonzero), str(suggestion.reason)
         writers = {
             output.name: lambda place: found.to_frame().to_csv(place, index=False),

@@ -140,7 +140,6 @@ class FitMixin(CallbackSupportMixin):
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._allows_missing
         return tags
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from loadstone._sklearn_compat import _check_sample_weight, _get_feature_names
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import ExplicitCovariance, Moments
+from loadstone.covariance import Covariance, ExplicitCovariance, Moments
 from loadstone.covariance.containers import is_dask
 
 #: Most negative eigenvalue, relative to the largest, that rounding explains.
@@ -205,6 +205,16 @@ def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:
         msg = f"n_samples={n_samples} must be at least 2"
         raise ValueError(msg)
     return ExplicitCovariance(matrix, float("nan") if n_samples is None else float(n_samples))
+
+
+def check_n_samples_known(S: Covariance, who: str) -> None:
+    """Refuse a covariance without its number of samples where the likelihood needs it."""
+    if not np.isfinite(S.n_samples):
+        msg = (
+            f"n_samples={S.n_samples}, but {who} needs to know how many samples are behind the "
+            "covariance; give n_samples to fit_covariance"
+        )
+        raise ValueError(msg)
 
 
 def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]:

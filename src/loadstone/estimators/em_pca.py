@@ -117,9 +117,8 @@ class EMPCA(ExtendableMixin, SequentialComponents):
             return super()._search(task)
         kept = vars(self).get("first_component_")
         start = kept if kept is not None and _is_start(task.data.S, kept) else self._begin(task)
-        sizes = self._sizes(self.n_components, task.data.n_features)
-        constraints = self._constraints(task.data, sizes)
-        found = self._found(task, constraints, starts=start.astype(task.data.S.dtype, copy=False))
+        begin = start.astype(task.data.S.dtype, copy=False)
+        found = self._found(task, self.constraints_on(task.data), starts=begin)
         return replace(found, values={**found.values, "first_component_": start})
 
     def _begin(self, task: Task) -> Array:

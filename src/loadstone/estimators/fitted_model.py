@@ -12,33 +12,40 @@ from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FittedModel:
     """What a search returns, in units of the (scaled) varying features.
 
     Attributes
     ----------
     model : FactorModel
-        Loadings, columns by decreasing strength, and noise.
-    location : ndarray of shape (n_varying,)
-        Mean relative to the column means.
+        Loadings in the order of the components, and noise.
+    location : ndarray of shape (n_varying,) or None
+        Mean relative to the column means; ``None`` where they are the mean.
     searches : tuple of Loadings
         Traces and stop reasons.
     attributes : dict
-        Further fitted attributes; arrays under ``per_loading`` are (n_varying, n_components).
+        Further fitted attributes.
     per_loading : dict
-        Fitted attributes of single loadings, to be spread over all features.
+        Fitted attributes of single loadings, (n_varying, n_components), to be spread over
+        all features.
+    shortfall : str or None
+        Why there are fewer components than asked for.
+    told : tuple of str
+        What else a person should hear.
     """
 
     model: FactorModel
-    location: Array
     searches: tuple[Loadings, ...]
+    location: Array | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     per_loading: dict[str, Array] = field(default_factory=dict)
+    shortfall: str | None = None
+    told: tuple[str, ...] = ()
 
 
 def spread(values: Array, varying: Array, n_features: int) -> Array:
     """Rows of the varying features among zeros for the others."""
-    full = np.zeros((n_features, values.shape[1]))
+    full = np.zeros((n_features, *values.shape[1:]))
     full[varying] = values
     return full

@@ -109,7 +109,7 @@ class GreedyPCA(ExtendableMixin, SequentialComponents):
 
     def _search(self, task: Task) -> Found:
         found = super()._search(task)
-        (constraint,) = self._constraints(task.data, self._sizes(1, task.data.n_features))
+        constraint = self.constraints_on(task.data)[0]
         if self.n_nonzero is None or not constraint.is_free:
             return found
         # All features were asked for by number: the answer is PCA, but the path is wanted.

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._version import __version__
-from loadstone.estimators.base import ComponentsMixin
+from loadstone.estimators.found import is_fitted_name
+from loadstone.estimators.projection import ComponentsMixin
 from loadstone.files.atomic import writing
 from loadstone.files.errors import UNREADABLE_NPZ, MissingFileError, ModelFileError
 from loadstone.files.npz_json import NotPlainError, decode, encode
+from loadstone.registry import entry_of
 
 FORMAT = "loadstone-model"
 FORMAT_VERSION = 1
@@ -58,15 +59,12 @@ def save_model(estimator: Any, path: Path | str) -> Path:
     True
     """
     check_is_fitted(estimator)
-    if type(estimator) not in _estimator_classes().values():
+    entry = entry_of(type(estimator).__name__)
+    if entry is None or entry.load() is not type(estimator):
         msg = f"{type(estimator).__name__} is no estimator of loadstone; only those are saved"
         raise TypeError(msg)
     arrays: dict[str, Any] = {}
-    attributes = {
-        name: value
-        for name, value in vars(estimator).items()
-        if name.endswith("_") and not name.startswith("_")
-    }
+    attributes = {name: value for name, value in vars(estimator).items() if is_fitted_name(name)}
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -158,7 +156,11 @@ def _looks_like_zip(path: Path) -> bool:
 
 
 def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    cls = _estimator_classes()[header["class"]]
+    entry = entry_of(header["class"])
+    if entry is None:
+        msg = f"there is no estimator {header['class']!r}"
+        raise ValueError(msg)
+    cls = entry.load()
     known = set(inspect.signature(cls).parameters)
     parameters = {name: decode(v, arrays) for name, v in header["parameters"].items()}
     unknown = sorted(set(parameters) - known)
@@ -167,7 +169,7 @@ def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         raise ValueError(msg)
     estimator = cls(**parameters)
     for name, value in header["attributes"].items():
-        if not name.endswith("_") or name.startswith("_"):
+        if not is_fitted_name(name):
             msg = f"{name!r} is no fitted attribute"
             raise ValueError(msg)
         setattr(estimator, name, decode(value, arrays))
@@ -178,15 +180,3 @@ def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         msg = f"components of shape {components.shape} for {estimator.n_features_in_} features"
         raise ValueError(msg)
     return estimator
-
-
-def _estimator_classes() -> dict[str, Any]:
-    """The public estimators by name; nothing else is ever built from a file."""
-    import loadstone
-
-    public = {name: getattr(loadstone, name) for name in loadstone.__all__ if name[0].isupper()}
-    return {
-        name: cls
-        for name, cls in public.items()
-        if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
-    }

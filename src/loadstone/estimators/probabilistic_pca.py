@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from loadstone._sklearn_compat import Interval, StrOptions
+from loadstone._sklearn_compat import StrOptions
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.estimators.base import field
+from loadstone.estimators.checks import check_n_samples_known
 from loadstone.estimators.fitted_model import FittedModel
-from loadstone.estimators.probabilistic import ProbabilisticComponents
+from loadstone.estimators.found import Task
+from loadstone.estimators.gaussian import GaussianComponents
+from loadstone.estimators.parameters import COUNT
 from loadstone.loadings import Loadings
+from loadstone.registry import About
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.probabilistic_em import ProbabilisticEM, principal_axes
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.start import probabilistic_start
 
 
-class ProbabilisticPCA(ProbabilisticComponents):
+class ProbabilisticPCA(GaussianComponents):
     """Probabilistic PCA by expectation maximisation.
 
     Principal components with isotropic noise: a likelihood for new data, and missing values
@@ -33,8 +37,6 @@ class ProbabilisticPCA(ProbabilisticComponents):
     init : {"pca", "random"}, default="pca"
         Start from principal components (of mean-imputed data), which leaves nothing to do
         on complete data, or from random directions.
-    standardize : bool, default=False
-        Scale each feature to unit variance.
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=1e-10
@@ -46,42 +48,18 @@ class ProbabilisticPCA(ProbabilisticComponents):
     ----------
     components_ : ndarray of shape (n_components_, n_features)
         Unit-norm loadings on the principal axes of the model, by decreasing strength.
-    component_strength_ : ndarray of shape (n_components_,)
-        Lengths of the columns of ``W``.
-    noise_variance_ : float
-        Variance of the noise, in (scaled) units of the data.
     mean_ : ndarray of shape (n_features,)
         Mean of the model.
     log_likelihoods_ : ndarray of shape (n_iter_,)
         Log-likelihood of the training data before every iteration; it never falls.
-    n_components_ : int
-        Number of components.
     n_iter_ : int
         Iterations.
     stop_reason_ : list of str
         Why the search ended.
     explained_variance_ : ndarray of shape (n_components_,)
         Adjusted variance of the components; of the imputed data where values are missing.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
-        The same as a share of the total variance.
-    marginal_variance_ : ndarray of shape (n_components_,)
-        Variance of the projections on each component alone.
-    total_variance_ : float
-        Trace of the covariance.
-    scale_ : ndarray of shape (n_features,) or None
-        Standard deviations the data is divided by.
-    support_ : ndarray of bool of shape (n_components_, n_features)
-        Which features each component uses.
-    cardinality_ : ndarray of int of shape (n_components_,)
-        How many features each component uses.
-    n_samples_ : float
-        Sum of the sample weights.
     objective_ : list of ndarray
         Log-likelihoods of the search.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` has them.
 
     See Also
     --------
@@ -108,56 +86,47 @@ class ProbabilisticPCA(ProbabilisticComponents):
     (150, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    about: ClassVar[About] = About(
+        sentence="Principal components with a likelihood, by expectation maximisation.",
+        choose=("missing values, without sparsity",),
+        paper="Tipping & Bishop (1999)",
+        page="methods/sparse_probabilistic_pca",
+    )
+
+    n_components: int | None = field(default=None, kw_only=False)
+    init: str = "pca"
+    max_iter: int = 1000
+    tol: float = 1e-10
+
+    log_likelihoods_: ClassVar[Array]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [COUNT, None],
         "init": [StrOptions({"pca", "random"})],
-        "standardize": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        init: str = "pca",
-        standardize: bool = False,
-        max_iter: int = 1000,
-        tol: float = 1e-10,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
     def _fit_model(
-        self,
-        S: Covariance,
-        rows: IncompleteObservations | None,
-        rng: np.random.Generator,
-        report: Any,
+        self, S: Covariance, holes: IncompleteObservations | None, task: Task
     ) -> FittedModel:
+        check_n_samples_known(S, "ProbabilisticPCA")
         values, vectors, total = self._eigenpairs(S)
         W, noise = probabilistic_start(values, vectors, total, S.n_features)
         if self.init == "random":
-            W = rng.normal(size=W.shape) * np.sqrt(total / S.n_features)
+            W = task.rng.normal(size=W.shape) * np.sqrt(total / S.n_features)
         solver = ProbabilisticEM(self.max_iter, self.tol)
-        unit = 1.0 if rows is None else rows.unit
+        unit = 1.0 if holes is None else holes.unit
         start = FactorModel(W / unit, noise / unit**2)
-        fit = (
-            solver(S, start, report) if rows is None else solver.fit_incomplete(rows, start, report)
-        )
+        if holes is None:
+            fit = solver(S, start, task.iteration)
+        else:
+            fit = solver.fit_incomplete(holes, start, task.iteration)
         axes = principal_axes(fit.model.loadings) * unit
         # A direction without variance beyond the noise has no loadings to show.
         axes = axes[:, np.linalg.norm(axes, axis=0) > 0]
         return FittedModel(
-            FactorModel(axes, fit.model.noise_variance * unit**2),
-            fit.location * unit,
-            (Loadings(axes, fit.log_likelihoods, fit.n_iter, fit.stop),),
+            model=FactorModel(axes, fit.model.noise_variance * unit**2),
+            location=fit.location * unit,
+            searches=(Loadings(axes, fit.log_likelihoods, fit.n_iter, fit.stop),),
             attributes={"log_likelihoods_": fit.log_likelihoods},
         )
 

@@ -82,11 +82,28 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             The closest points to the data in the span of the components, uncentred.
         """
         check_is_fitted(self)
-        Z = check_scores(X, self.components_.shape[0])
+        return self._from_projections(check_scores(X, self.components_.shape[0]))
+
+    def reconstruct(self, X: Any) -> Any:
+        """The points closest to the data in the span of the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            New data.
+
+        Returns
+        -------
+        X_closest : ndarray or Dask array of shape (n_samples, n_features)
+            In the units of ``X``.
+        """
+        check_is_fitted(self)
+        rows = check_new_rows(self, X)
+        return self._from_projections(project(rows, self.components_.T, self.mean_, self.scale_))
+
+    def _from_projections(self, Z: Any) -> Any:
         back = pseudo_inverse(self.components_).T.astype(self.components_.dtype, copy=False)
-        if self.scale_ is not None:
-            back = back * self.scale_
-        return Z @ back + self.mean_
+        return Z @ (back if self.scale_ is None else back * self.scale_) + self.mean_
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of the variance of ``X`` that lies in the span of the components.

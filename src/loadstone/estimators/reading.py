@@ -27,7 +27,7 @@ from loadstone.estimators.checks import (
     check_weights,
     constant_remark,
 )
-from loadstone.estimators.missing_values import (
+from loadstone.solvers.incomplete_rows import (
     has_missing,
     refuse_empty,
     refuse_missing_in_dask,
@@ -114,7 +114,13 @@ def read(
     if missing and has_missing(rows):
         return _read_incomplete(rows, weights, names, standardize=standardize)
     reading = read_rows(
-        rows, weights, names, standardize=standardize, route=route, n_products=n_products
+        rows,
+        weights,
+        names,
+        standardize=standardize,
+        route=route,
+        n_products=n_products,
+        missing=missing,
     )
     return replace(reading, rows=rows, weights=weights) if keep_rows else reading
 
@@ -127,12 +133,14 @@ def read_rows(
     standardize: bool = False,
     route: str = "auto",
     n_products: int = 10_000,
+    missing: bool = False,
 ) -> Reading:
     """The same for rows that were checked before, such as a part of them."""
     S, moments = covariance_of(
         rows, route=route, standardize=standardize, sample_weight=weights, n_products=n_products
     )
-    refuse_missing_in_dask(rows, moments)
+    if missing:
+        refuse_missing_in_dask(rows, moments)
     check_moments(moments, names, S.dtype)
     remarks = constant_remark(moments, names) + _cancellation_remark(rows, S, moments)
     return Reading(S=S, moments=moments, names=names, remarks=remarks)

@@ -49,22 +49,16 @@ class SequentialComponents(Components):
         return {}
 
     def _proofs(
-        self,
-        task: Task,
-        loadings: Array,
-        extraction: Extraction,
-        constraints: Sequence[Constraint],
-        plan: Plan,
+        self, task: Task, extraction: Extraction, rivals: Sequence[Competition], n_known: int
     ) -> list[Certificate] | None:
-        """Certificates of the components, where asked for."""
+        """Certificates of the components after the first ``n_known``, where asked for."""
         return None
 
     def _n_tasks(self) -> int | None:
         return self.n_components
 
     def _search(self, task: Task) -> Found:
-        sizes = self._sizes(self.n_components, task.data.n_features)
-        return self._found(task, self._constraints(task.data, sizes))
+        return self._found(task, self.constraints_on(task.data))
 
     def _found(
         self,
@@ -73,9 +67,10 @@ class SequentialComponents(Components):
         *,
         starts: Array | None = None,
         earlier: Array | None = None,
+        known: Sequence[Certificate] = (),
     ) -> Found:
         """One component for each constraint, those that are there already included."""
-        plan = self._plan(task)
+        plan = self.plan(task)
         extraction = one_by_one(
             task.data.S,
             constraints,
@@ -95,7 +90,8 @@ class SequentialComponents(Components):
             shortfall=extraction.exhausted,
         )
 
-    def _plan(self, task: Task) -> Plan:
+    def plan(self, task: Task) -> Plan:
+        """How components follow each other, as the parameters say."""
         asked = self.get_params(deep=False)
         angle = {"min_angle": asked["min_angle"]} if "min_angle" in asked else {}
         return Plan(
@@ -104,8 +100,22 @@ class SequentialComponents(Components):
             **{name: asked[name] for name in PLANNED if name in asked},
         )
 
-    def _sizes(self, n_components: int, n_features: int) -> list[int]:
-        return check_sizes(self.n_nonzero, n_components, n_features)
+    def constraints_on(self, data: Reading) -> list[Constraint]:
+        """What each component may look like on this data.
+
+        Parameters
+        ----------
+        data : Reading
+            The data.
+
+        Returns
+        -------
+        list of Constraint
+            One for each of ``n_components``.
+        """
+        return self._constraints(
+            data, check_sizes(self.n_nonzero, self.n_components, data.n_features)
+        )
 
     def _constraints(self, data: Reading, sizes: list[int]) -> list[Constraint]:
         """One constraint per component; features that do not vary are never offered."""

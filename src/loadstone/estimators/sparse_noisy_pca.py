@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import Interval, StrOptions
-from loadstone.covariance import ROUTES, Array, Covariance, Moments
-from loadstone.estimators.base import BaseComponents
-from loadstone.estimators.noise_likelihood import NoiseLikelihoodMixin, model_variance
-from loadstone.extraction import Extraction
+from loadstone.covariance import Array, Covariance
+from loadstone.estimators.base import field
+from loadstone.estimators.fitted_model import FittedModel
+from loadstone.estimators.found import Found, Task
+from loadstone.estimators.gaussian import GaussianComponents
+from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
 from loadstone.loadings import Loadings
+from loadstone.registry import About
 from loadstone.solvers.criterion_surface import CRITERIA, CriterionSurface, SurfaceSearch
+from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.l0_noise_model import PENALIZE, L0NoiseModel, NoiseModel, SecondMoment
 from loadstone.solvers.l0_noise_start import INITS, NoisyPCA
+from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 #: Most components ``n_components="auto"`` tries.
 MAX_AUTO = 20
 
 
-class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
+class SparseNoisyPCA(GaussianComponents):
     """Sparse components of a likelihood, their number and size chosen by a criterion.
 
     Data is modelled as ``y = G u + e`` with few non-zero entries in ``G`` and noise of one
@@ -58,10 +63,6 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
     tol : float, default=1e-7
         Stop when an iteration gains less than this share of what the model has gained
         over noise alone.
-    standardize : bool, default=False
-        Scale each feature to unit variance.
-    route : {"auto", "gram", "data"}, default="auto"
-        Form the covariance matrix, or work on the data.
     random_state : int, RandomState instance or None, default=0
         Seed of the random rotations.
 
@@ -69,21 +70,9 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
     ----------
     components_ : ndarray of shape (n_components_, n_features)
         Unit-norm loadings, ordered by ``model_variance_``.
-    loading_norms_ : ndarray of shape (n_components_,)
-        Lengths of the columns of ``G = components_.T * loading_norms_``.
-    noise_variance_ : float
-        Variance of the noise in every feature (of the standardised data, if asked for).
-    explained_variance_ : ndarray of shape (n_components_,)
-        Adjusted variance: what each component explains beyond those before it.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
-        The same as a share of the total variance.
     model_variance_ : ndarray of shape (n_components_,)
         The paper's explained variance: diagonal of ``Q'SQ`` with
         ``Q = G (G'G + noise_variance_ I)^(-1/2)`` and divisor ``n_samples``.
-    marginal_variance_ : ndarray of shape (n_components_,)
-        Variance of the projection on each component alone.
-    total_variance_ : float
-        Trace of the covariance.
     penalty_ : float
         Penalty of the chosen model.
     criterion_ : dict of ndarray
@@ -98,28 +87,14 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
         All models, in the order of ``criterion_``; ``path_[i].loadings`` is ``G``.
     deviance_ : float
         Minus twice the log-likelihood per sample, without ``n_features ln 2 pi``.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the data.
-    scale_ : ndarray of shape (n_features,) or None
-        Standard deviations the data is divided by.
-    support_ : ndarray of bool of shape (n_components_, n_features)
-        Which features each component uses.
-    cardinality_ : ndarray of int of shape (n_components_,)
-        How many features each component uses.
     n_components_ : int
         Components found; 0 where noise alone describes the data best.
-    n_samples_ : float
-        Sum of the sample weights.
     n_iter_ : int
         Products with the covariance for the chosen model.
     stop_reason_ : list of str
         Why the search of the chosen model ended.
     objective_ : list of ndarray
         The penalised likelihood ``J`` along the search of the chosen model.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` has them.
 
     See Also
     --------
@@ -144,68 +119,55 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
     Examples
     --------
     >>> from loadstone.datasets.make_noisy_factors import make_disjoint_factors
-    >>> from loadstone.estimators.sparse_noisy_pca import SparseNoisyPCA
+    >>> from loadstone import SparseNoisyPCA
     >>> X, loadings = make_disjoint_factors(random_state=0)
     >>> model = SparseNoisyPCA().fit(X)
     >>> model.n_components_, model.cardinality_
     (2, array([4, 4]))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [
-            StrOptions({"auto"}),
-            Interval(Integral, 1, None, closed="left"),
-            range,
-            "array-like",
-        ],
+    about: ClassVar[About] = About(
+        method="noisy",
+        sentence="Maximises an l0-penalised likelihood; a criterion picks number and size.",
+        choose=("sparsity and number of components from an information criterion",),
+        paper="Ulfarsson & Solo",
+        page="methods/sparse_noisy_pca",
+    )
+
+    n_components: Any = field(default="auto", kw_only=False)
+    penalize: str = "entries"
+    penalty: str | float = "ebic"
+    ebic_gamma: float = 1.0
+    n_penalties: int = 50
+    penalty_range: Any = "auto"
+    init: str = "varimax"
+    n_init: int = 1
+    max_iter: int = 1000
+    tol: float = 1e-7
+
+    model_variance_: ClassVar[Array]
+    penalty_: ClassVar[float]
+    deviance_: ClassVar[float]
+    criterion_: ClassVar[dict[str, Array]]
+    best_: ClassVar[dict[str, Any]]
+    best_index_: ClassVar[int]
+    path_: ClassVar[tuple[NoiseModel, ...]]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [StrOptions({"auto"}), COUNT, range, "array-like"],
         "penalize": [StrOptions(set(PENALIZE))],
-        "penalty": [StrOptions(set(CRITERIA)), Interval(Real, 0, None, closed="left")],
-        "ebic_gamma": [Interval(Real, 0, None, closed="left")],
+        "penalty": [StrOptions(set(CRITERIA)), NOT_NEGATIVE],
+        "ebic_gamma": [NOT_NEGATIVE],
         "n_penalties": [Interval(Integral, 2, None, closed="left")],
         "penalty_range": [StrOptions({"auto"}), "array-like"],
         "init": [StrOptions(set(INITS))],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "standardize": ["boolean"],
-        "route": [StrOptions(set(ROUTES))],
-        "random_state": ["random_state"],
     }
+    #: The likelihood is searched on complete data; new data may have holes.
+    _allows_missing: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        n_components: Any = "auto",
-        *,
-        penalize: str = "entries",
-        penalty: str | float = "ebic",
-        ebic_gamma: float = 1.0,
-        n_penalties: int = 50,
-        penalty_range: Any = "auto",
-        init: str = "varimax",
-        n_init: int = 1,
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        standardize: bool = False,
-        route: str = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.penalize = penalize
-        self.penalty = penalty
-        self.ebic_gamma = ebic_gamma
-        self.n_penalties = n_penalties
-        self.penalty_range = penalty_range
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.standardize = standardize
-        self.route = route
-        self.random_state = random_state
-
-    def _extract(
-        self, S: Covariance, moments: Moments, rng: np.random.Generator, report: Any
-    ) -> Extraction:
+    def _fit_model(
+        self, S: Covariance, holes: IncompleteObservations | None, task: Task
+    ) -> FittedModel:
         if isinstance(self.penalty, str) and not np.isfinite(S.n_samples):
             msg = (
                 f"penalty={self.penalty!r} needs to know how many samples are behind the "
@@ -214,7 +176,26 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
             raise ValueError(msg)
         moment = SecondMoment.of(S)
         spectrum, candidates = self._candidates(moment)
-        search = SurfaceSearch(
+        order = int(self.n_components) if isinstance(self.n_components, Integral) else None
+        surface = self._surface_search()(
+            moment,
+            spectrum,
+            candidates,
+            task.rng,
+            exactly=order,
+            give_up=isinstance(self.n_components, str),
+            progress=_reporting(task),
+        )
+        return _fitted(moment, surface, self._shortfall(surface.models[surface.best]))
+
+    def _search(self, task: Task) -> Found:
+        found = super()._search(task)
+        varying = np.flatnonzero(~task.data.moments.constant)
+        whole = [_on_all(m, varying, task.data.n_features) for m in found.values["path_"]]
+        return replace(found, values={**found.values, "path_": tuple(whole)})
+
+    def _surface_search(self) -> SurfaceSearch:
+        return SurfaceSearch(
             solver=L0NoiseModel(self.penalize, self.max_iter, self.tol),
             criterion=self.penalty,
             gamma=self.ebic_gamma,
@@ -223,33 +204,11 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
             init=self.init,
             n_init=self.n_init,
         )
-        order = int(self.n_components) if isinstance(self.n_components, Integral) else None
-        surface = search(
-            moment,
-            spectrum,
-            candidates,
-            rng,
-            exactly=order,
-            give_up=isinstance(self.n_components, str),
-            progress=_Progress(report.estimator, report.context),
-        )
-        return self._extraction(S, moment, surface)
 
     def _candidates(self, moment: SecondMoment) -> tuple[NoisyPCA, list[int]]:
         """Numbers of components to try, with the eigenpairs to start all of them from."""
         if isinstance(self.n_components, str):
-            limit = NoisyPCA.limit(moment)
-            spectrum = NoisyPCA.of(moment, max(1, min(MAX_AUTO, limit)))
-            wanted = range(1, spectrum.eigenvalues.size + 1)
-            candidates = [r for r in wanted if spectrum.objection(r) is None]
-            if not candidates:
-                msg = (
-                    f"n_features={moment.n_features} and n_samples={moment.S.n_samples:g} leave no "
-                    "room for a component beside the noise: the data has rank 1 or less. Give more "
-                    "features or samples"
-                )
-                raise ValueError(msg)
-            return spectrum, candidates
+            return _all_candidates(moment)
         asked = np.unique(np.atleast_1d(np.asarray(self.n_components)))
         if asked.size == 0 or asked.dtype.kind not in "iu" or asked[0] < 1:
             msg = (
@@ -275,19 +234,6 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
             raise ValueError(msg)
         return limits
 
-    def _extraction(
-        self, S: Covariance, moment: SecondMoment, surface: CriterionSurface
-    ) -> Extraction:
-        model = surface.models[surface.best]
-        variance = model_variance(moment, model)
-        order = np.argsort(-variance, kind="stable")
-        G = model.loadings
-        norms = np.linalg.norm(G, axis=0)
-        loadings = (G / norms)[:, order].astype(S.dtype)
-        details = {"surface": surface, "norms": norms[order], "variance": variance[order]}
-        search = Loadings(loadings, model.objective, model.n_iter, model.stop, details)
-        return Extraction(loadings, (search,), self._shortfall(model))
-
     def _shortfall(self, model: NoiseModel) -> str | None:
         """Why there are no components, or fewer than the one number that was asked for."""
         asked = self.n_components if isinstance(self.n_components, Integral) else 1
@@ -300,73 +246,75 @@ class SparseNoisyPCA(NoiseLikelihoodMixin, BaseComponents):
             )
         return f"penalty={self.penalty:g} leaves nothing of the others; lower it to keep more"
 
-    def _store(self, S: Covariance, moments: Moments, extraction: Extraction) -> None:
-        super()._store(S, moments, extraction)
-        details = extraction.searches[0].details
-        surface: CriterionSurface = details["surface"]
-        chosen = surface.models[surface.best]
-        self.loading_norms_ = details["norms"]
-        self.model_variance_ = details["variance"]
-        self.noise_variance_ = chosen.noise_variance
-        self.penalty_ = chosen.penalty
-        self.deviance_ = chosen.deviance
-        names = surface.table.dtype.names or ()
-        self.criterion_ = {name: surface.table[name].copy() for name in names}
-        self.best_ = {name: surface.table[name][surface.best].item() for name in names}
-        self.best_index_ = surface.best
-        self.path_ = surface.models
 
-    @property
-    def _scaled_loadings(self) -> Array:
-        """``G``, with the signs of ``components_``."""
-        return self.components_.T.astype(np.float64) * self.loading_norms_
-
-    @property
-    def _posterior(self) -> Array:
-        """Turns projections on ``components_`` into the posterior mean of ``u``."""
-        G = self._scaled_loadings
-        W = G.T @ G + self.noise_variance_ * np.eye(G.shape[1])
-        return self.loading_norms_[:, None] * np.linalg.inv(W)
-
-    def _scores(self, X: Any) -> Any:
-        projected = super()._scores(X)
-        return projected @ self._posterior.astype(projected.dtype)
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Closest points in the span of the components to the data behind the scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Scores, as ``transform`` gives them.
-
-        Returns
-        -------
-        X_original : ndarray or Dask array of shape (n_samples, n_features)
-            The shrinkage of the posterior mean is undone first.
-        """
-        check_is_fitted(self)
-        fits = getattr(X, "ndim", 2) == 2 and np.shape(X)[-1] == self.n_components_
-        return super().inverse_transform(X @ np.linalg.inv(self._posterior) if fits else X)
-
-
-class _Progress:
-    """Tells scikit-learn's callbacks of each model on the surface."""
-
-    def __init__(self, estimator: Any, context: Any) -> None:
-        self.estimator, self.context = estimator, context
-
-    def __call__(self, n_components: int, model: NoiseModel) -> bool:
-        name = f"{n_components} component(s), penalty {model.penalty:.3g}"
-        task = self.context.subcontext(task_name=name)
-        task.call_on_fit_task_begin(estimator=self.estimator)
-        stop = task.call_on_fit_task_end(
-            estimator=self.estimator,
-            metadata={
-                "n_components": n_components,
-                "penalty": model.penalty,
-                "objective": model.objective,
-                "n_iter": model.n_iter,
-            },
+def _all_candidates(moment: SecondMoment) -> tuple[NoisyPCA, list[int]]:
+    """Every number of components that leaves noise to model."""
+    limit = NoisyPCA.limit(moment)
+    spectrum = NoisyPCA.of(moment, max(1, min(MAX_AUTO, limit)))
+    wanted = range(1, spectrum.eigenvalues.size + 1)
+    candidates = [r for r in wanted if spectrum.objection(r) is None]
+    if not candidates:
+        msg = (
+            f"n_features={moment.n_features} and n_samples={moment.S.n_samples:g} leave no "
+            "room for a component beside the noise: the data has rank 1 or less. Give more "
+            "features or samples"
         )
-        return bool(stop)
+        raise ValueError(msg)
+    return spectrum, candidates
+
+
+def _fitted(moment: SecondMoment, surface: CriterionSurface, shortfall: str | None) -> FittedModel:
+    """The chosen model with its components by decreasing ``model_variance_``."""
+    chosen = surface.models[surface.best]
+    variance = model_variance(moment, chosen)
+    order = np.argsort(-variance, kind="stable")
+    G = chosen.loadings[:, order]
+    names = surface.table.dtype.names or ()
+    return FittedModel(
+        model=FactorModel(G, chosen.noise_variance),
+        searches=(Loadings(G, chosen.objective, chosen.n_iter, chosen.stop),),
+        shortfall=shortfall,
+        attributes={
+            "model_variance_": variance[order],
+            "penalty_": chosen.penalty,
+            "deviance_": chosen.deviance,
+            "criterion_": {name: surface.table[name].copy() for name in names},
+            "best_": {name: surface.table[name][surface.best].item() for name in names},
+            "best_index_": surface.best,
+            "path_": surface.models,
+        },
+    )
+
+
+def model_variance(moment: SecondMoment, model: NoiseModel) -> Array:
+    """Contributions of the components to ``tr(Q'SQ)``, Eq. 2 of the paper."""
+    G = model.loadings
+    if not G.shape[1]:
+        return np.zeros(0)
+    values, vectors = np.linalg.eigh(G.T @ G + model.noise_variance * np.eye(G.shape[1]))
+    Q = G @ (vectors / np.sqrt(values)) @ vectors.T
+    return np.asarray(np.einsum("ij,ij->j", Q, moment @ Q))
+
+
+def _on_all(model: NoiseModel, varying: Array, n_features: int) -> NoiseModel:
+    """A model of the varying features, its places counted among all of them."""
+    r = max(1, model.n_components)
+    rows, columns = np.divmod(model.places, r)
+    return replace(
+        model, shape=(n_features, model.n_components), places=varying[rows] * r + columns
+    )
+
+
+def _reporting(task: Task) -> Any:
+    """Tell of each model on the surface."""
+
+    def progress(n_components: int, model: NoiseModel) -> bool:
+        return task.report(
+            f"{n_components} component(s), penalty {model.penalty:.3g}",
+            n_components=n_components,
+            penalty=model.penalty,
+            objective=model.objective,
+            n_iter=model.n_iter,
+        )
+
+    return progress

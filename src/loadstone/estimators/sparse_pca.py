@@ -128,6 +128,10 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     }
     _attributes: ClassVar[dict[str, Attribute]] = WITH_PROOFS
 
+    def _n_tasks(self) -> int | None:
+        # Proofs report their progress as tasks too, and nobody knows how many.
+        return None if self.certify else self.n_components
+
     def _solver(self, task: Task) -> Portfolio:
         return replace(EFFORTS[self.effort], max_iter=self.max_iter, tol=self.tol)
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import fields
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from loadstone._sklearn_compat import Interval, StrOptions
+from loadstone._sklearn_compat import StrOptions
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.estimators.base import field
+from loadstone.estimators.checks import check_n_samples_known
 from loadstone.estimators.fitted_model import FittedModel
-from loadstone.estimators.probabilistic import ProbabilisticComponents
+from loadstone.estimators.found import Task
+from loadstone.estimators.gaussian import GaussianComponents
+from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
 from loadstone.loadings import Loadings
+from loadstone.registry import About
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.variational_bayes.latent import Observations, complete_observations
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
@@ -26,9 +30,17 @@ from loadstone.solvers.varimax import varimax
 
 #: Components a search starts with at most when their number is left open.
 MOST_COMPONENTS = 20
+NOTHING_FOUND = (
+    "no component stands out of the noise; the first principal component is returned in its "
+    "place. Lower component_threshold or zero_threshold to keep weak components"
+)
+ALL_NEEDED = (
+    f"all {MOST_COMPONENTS} components of the search are needed, and n_components=None "
+    "starts with no more; set n_components to look for further ones"
+)
 
 
-class SparseProbabilisticPCA(ProbabilisticComponents):
+class SparseProbabilisticPCA(GaussianComponents):
     """Sparse probabilistic PCA by variational Bayes, with three sparsity priors.
 
     The model is ``x = mean + W z + noise``. A prior on every single loading makes ``W``
@@ -60,8 +72,6 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
         Hyperparameters to fix, in squared units of the (scaled) data: ``lam`` for Laplace,
         ``a`` and ``b`` for the inverse Gaussian. Others are learned by type-II maximum
         likelihood.
-    standardize : bool, default=False
-        Scale each feature to unit variance.
     max_iter : int, default=500
         Largest number of iterations of the search, and of the refit.
     tol : float, default=1e-6
@@ -77,14 +87,10 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
     components_ : ndarray of shape (n_components_, n_features)
         Unit-norm loadings by decreasing strength; ``W`` is ``components_.T *
         component_strength_``.
-    component_strength_ : ndarray of shape (n_components_,)
-        Standard deviation of what each component adds to the data.
     components_std_ : ndarray of shape (n_components_, n_features)
         Posterior standard deviations of the loadings, in units of ``components_``.
     inclusion_ : ndarray of shape (n_components_, n_features)
         Probability at even odds that a loading is not zero, before the zero rule.
-    noise_variance_ : float
-        Variance of the noise, in (scaled) units of the data.
     mean_ : ndarray of shape (n_features,)
         Posterior mean of the data's mean.
     lower_bound_ : float
@@ -105,26 +111,8 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
     explained_variance_ : ndarray of shape (n_components_,)
         Adjusted variance: what each component explains beyond those before it; of the
         imputed data where values are missing.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
-        The same as a share of the total variance.
-    marginal_variance_ : ndarray of shape (n_components_,)
-        Variance of the projections on each component alone.
-    total_variance_ : float
-        Trace of the covariance.
-    scale_ : ndarray of shape (n_features,) or None
-        Standard deviations the data is divided by.
-    support_ : ndarray of bool of shape (n_components_, n_features)
-        Which features each component uses.
-    cardinality_ : ndarray of int of shape (n_components_,)
-        How many features each component uses.
-    n_samples_ : float
-        Sum of the sample weights.
     objective_ : list of ndarray
         Lower bounds of search and refit.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where ``X`` has them.
 
     See Also
     --------
@@ -154,60 +142,51 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
     array([4, 4])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    about: ClassVar[About] = About(
+        method="bayes",
+        sentence="Learns sparsity and number of components by variational Bayes.",
+        choose=(
+            "sparsity and number of components learned from the data",
+            "missing values",
+        ),
+        paper="Guan & Dy (2009)",
+        page="methods/sparse_probabilistic_pca",
+    )
+
+    n_components: int | None = field(default=None, kw_only=False)
+    prior: str = "inverse_gaussian"
+    init: str = "varimax"
+    rotation_steps: bool = True
+    zero_threshold: float = 3.0
+    component_threshold: Any = "auto"
+    refit: bool = True
+    hyperparameters: Mapping[str, float] | None = None
+    max_iter: int = 500
+    tol: float = 1e-6
+    n_init: int = 1
+
+    components_std_: ClassVar[Array]
+    inclusion_: ClassVar[Array]
+    lower_bound_: ClassVar[float]
+    lower_bounds_: ClassVar[Array]
+    refit_lower_bounds_: ClassVar[Array]
+    hyperparameters_: ClassVar[dict[str, float]]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [COUNT, None],
         "prior": [StrOptions(set(PRIORS))],
         "init": [StrOptions({"varimax", "pca"})],
         "rotation_steps": ["boolean"],
-        "zero_threshold": [Interval(Real, 0, None, closed="left")],
-        "component_threshold": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "zero_threshold": [NOT_NEGATIVE],
+        "component_threshold": [StrOptions({"auto"}), NOT_NEGATIVE],
         "refit": ["boolean"],
         "hyperparameters": [dict, None],
-        "standardize": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        prior: str = "inverse_gaussian",
-        init: str = "varimax",
-        rotation_steps: bool = True,
-        zero_threshold: float = 3.0,
-        component_threshold: Any = "auto",
-        refit: bool = True,
-        hyperparameters: Mapping[str, float] | None = None,
-        standardize: bool = False,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        n_init: int = 1,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.prior = prior
-        self.init = init
-        self.rotation_steps = rotation_steps
-        self.zero_threshold = zero_threshold
-        self.component_threshold = component_threshold
-        self.refit = refit
-        self.hyperparameters = hyperparameters
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
-
     def _fit_model(
-        self,
-        S: Covariance,
-        rows: IncompleteObservations | None,
-        rng: np.random.Generator,
-        report: Any,
+        self, S: Covariance, holes: IncompleteObservations | None, task: Task
     ) -> FittedModel:
+        check_n_samples_known(S, "SparseProbabilisticPCA")
         solver = VariationalBayes(
             self.prior,
             check_hyperparameters(self.prior, self.hyperparameters),
@@ -215,33 +194,25 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
             self.max_iter,
             self.tol,
         )
-        observations: Observations = complete_observations(S) if rows is None else rows
-        search = self._search(solver, observations, S, rng, report)
+        observations: Observations = complete_observations(S) if holes is None else holes
+        search = self._posterior(solver, observations, S, task)
         threshold = None if self.component_threshold == "auto" else float(self.component_threshold)
         selected, support = solver.select(
             observations, search, float(self.zero_threshold), threshold
         )
         if not support.any():
             return _first_principal_component(observations, S, search)
-        if self.n_components is None and support.any(axis=0).sum() >= MOST_COMPONENTS:
-            msg = (
-                f"all {MOST_COMPONENTS} components of the search are needed, and n_components=None "
-                "starts with no more; set n_components to look for further ones"
-            )
-            warnings.warn(msg, UserWarning, stacklevel=5)
+        many = self.n_components is None and support.any(axis=0).sum() >= MOST_COMPONENTS
         final = None
         if self.refit:
             final, support = solver.settle(observations, selected, support, threshold)
-        return _describe(observations, search, selected, support, final)
+        told = (ALL_NEEDED,) if many else ()
+        return _describe(observations, search, selected, support, final, told)
 
-    def _search(
-        self,
-        solver: VariationalBayes,
-        observations: Observations,
-        S: Covariance,
-        rng: np.random.Generator,
-        report: Any,
+    def _posterior(
+        self, solver: VariationalBayes, observations: Observations, S: Covariance, task: Task
     ) -> Posterior:
+        """The best of ``n_init`` searches."""
         q = _check_n_components(self.n_components, S)
         values, vectors = leading_eigenpairs(S, q)
         q = _check_rank(self.n_components, values, S)
@@ -252,9 +223,9 @@ class SparseProbabilisticPCA(ProbabilisticComponents):
         )
         best: Posterior | None = None
         for trial in range(self.n_init):
-            turn = np.eye(q) if trial == 0 else np.linalg.qr(rng.normal(size=(q, q)))[0]
+            turn = np.eye(q) if trial == 0 else np.linalg.qr(task.rng.normal(size=(q, q)))[0]
             start = varimax(W) if trial == 0 and self.init == "varimax" else W @ turn
-            posterior = solver(observations, start, noise, report)
+            posterior = solver(observations, start, noise, task.iteration)
             if best is None or posterior.bounds[-1] > best.bounds[-1]:
                 best = posterior
         assert best is not None
@@ -310,11 +281,6 @@ def _first_principal_component(
     observations: Observations, S: Covariance, search: Posterior
 ) -> FittedModel:
     """A stand-in when the data supports no component at all."""
-    msg = (
-        "no component stands out of the noise; the first principal component is returned in its "
-        "place. Lower component_threshold or zero_threshold to keep weak components"
-    )
-    warnings.warn(msg, UserWarning, stacklevel=6)
     values, vectors = leading_eigenpairs(S, 1)
     total = float(np.asarray(S.diagonal(), dtype=np.float64).sum())
     W, noise = probabilistic_start(
@@ -324,9 +290,10 @@ def _first_principal_component(
         S.n_features,
     )
     return FittedModel(
-        FactorModel(W, noise),
-        np.zeros(S.n_features),
-        (Loadings(W, search.bounds, search.n_iter, search.stop),),
+        model=FactorModel(W, noise),
+        location=np.zeros(S.n_features),
+        searches=(Loadings(W, search.bounds, search.n_iter, search.stop),),
+        told=(NOTHING_FOUND,),
         attributes=_attributes(observations, search, None),
         per_loading={
             "components_std_": np.full_like(W, np.sqrt(noise / S.n_samples)) / np.linalg.norm(W),
@@ -341,6 +308,7 @@ def _describe(
     selected: Posterior,
     support: Array,
     final: Posterior | None,
+    told: tuple[str, ...],
 ) -> FittedModel:
     """The final model in units of the data, components by decreasing strength."""
     unit = observations.unit
@@ -360,9 +328,10 @@ def _describe(
     order = np.argsort(-strength, kind="stable")
     searches = [search] if final is None else [search, final]
     return FittedModel(
-        FactorModel(mean[:, order] * unit, unit**2 / state.noise_precision),
-        state.location * unit,
-        tuple(Loadings(mean, p.bounds, p.n_iter, p.stop) for p in searches),
+        model=FactorModel(mean[:, order] * unit, unit**2 / state.noise_precision),
+        location=state.location * unit,
+        searches=tuple(Loadings(mean, p.bounds, p.n_iter, p.stop) for p in searches),
+        told=told,
         attributes=_attributes(observations, search, final),
         per_loading={
             "components_std_": std[:, order] / strength[order],

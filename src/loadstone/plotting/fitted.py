@@ -51,12 +51,12 @@ def pca_variances(estimator: Any, X: Any) -> Any:
     """
     from loadstone.covariance import covariance_of
     from loadstone.covariance.spectrum import leading_eigenpairs
-    from loadstone.estimators.checks import check_data
+    from loadstone.estimators.checks import check_new_rows
 
-    X = check_data(estimator, X, reset=False)
+    rows = check_new_rows(estimator, X)
     n_components = estimator.components_.shape[0]
     S, _ = covariance_of(
-        X,
+        rows,
         standardize=getattr(estimator, "scale_", None) is not None,
         n_products=20 * n_components,
     )

@@ -6,8 +6,9 @@ for data, with checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,11 @@ from threadpoolctl import threadpool_limits
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.estimators.found import Found, store
+from loadstone.estimators.reading import Reading
+from loadstone.estimators.sparse_pca import SparsePCA
+from loadstone.extraction import signed
+from loadstone.loadings import Loadings, Stop
 from loadstone.selection.path_bounds import upper_bounds
 from loadstone.selection.path_starts import (
     StartEffort,
@@ -82,10 +88,10 @@ class CardinalityPath:
         Whether loadings are at least zero.
     bounds : ndarray of float or None
         Proven upper limits of the variance at each size, where asked for.
-    feature_names : ndarray of str or None
-        Names of the features, where the data has them.
-    build : callable or None
-        Makes a fitted estimator from a size and loadings; given by the layer above.
+    data : Reading or None
+        The data of the path, where it was searched on data.
+    parameters : mapping
+        Parameters of :class:`loadstone.SparsePCA` that the path was searched with.
     """
 
     n_nonzeros: Array
@@ -95,11 +101,18 @@ class CardinalityPath:
     covariance: Covariance = field(repr=False)
     nonnegative: bool = False
     bounds: Array | None = field(default=None, repr=False)
-    feature_names: Array | None = field(default=None, repr=False)
-    build: Callable[[int, Array], Any] | None = field(default=None, repr=False)
+    data: Reading | None = field(default=None, repr=False)
+    parameters: Mapping[str, Any] = field(
+        default_factory=lambda: MappingProxyType({}), repr=False
+    )
 
     def __len__(self) -> int:
-        return self.n_nonzeros.size
+        return int(self.n_nonzeros.size)
+
+    @property
+    def feature_names(self) -> Array | None:
+        """Names of the features, where the data has them."""
+        return None if self.data is None else self.data.names
 
     def loadings(self, n_nonzero: int) -> Array:
         """Unit-norm loadings of the component of one size of the path."""
@@ -109,7 +122,7 @@ class CardinalityPath:
         constraint = LoadingConstraint(S.n_features, int(n_nonzero), self.nonnegative)
         return renormalise(S, w / np.linalg.norm(w), constraint)[0]
 
-    def estimator(self, n_nonzero: int) -> Any:
+    def estimator(self, n_nonzero: int) -> SparsePCA:
         """A fitted :class:`loadstone.SparsePCA` with the component of one size.
 
         Parameters
@@ -120,12 +133,18 @@ class CardinalityPath:
         Returns
         -------
         SparsePCA
+            As its own fit would have made it, had it found this component.
         """
         loadings = self.loadings(n_nonzero)
-        if self.build is None:
+        if self.data is None:
             msg = "this path was searched on a covariance alone; use loadstone.cardinality_path"
             raise ValueError(msg)
-        return self.build(int(n_nonzero), loadings)
+        model = SparsePCA(n_components=1, n_nonzero=int(n_nonzero), **self.parameters)
+        value = np.atleast_1d(loadings @ (self.covariance @ loadings))
+        search = Loadings(loadings[:, None], value, 1, Stop.CONVERGED)
+        constraint = LoadingConstraint(loadings.size, int(n_nonzero), self.nonnegative)
+        store(model, self.data, Found(loadings=signed(search.matrix, [constraint]), searches=(search,)))
+        return model
 
     def entry_sizes(self) -> Array:
         """Smallest size of the path at which each feature is used; 0 where it never is."""

@@ -8,7 +8,7 @@ Statistical Society B, 72(4), 417-473.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,11 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from loadstone._sklearn_compat import _get_feature_names
 from loadstone.covariance import Array
+from loadstone.estimators.base import FitMixin, seeded
+from loadstone.estimators.checks import check_rows
+from loadstone.estimators.found import Task
 
 
 @dataclass(frozen=True)
@@ -123,16 +127,20 @@ def stability_selection(
     >>> result.selected
     array([ 5,  6, 11])
     """
-    n_samples, _ = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    names = _get_feature_names(X)
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     _check(n_samples, n_subsamples, threshold)
     rng = check_random_state(random_state)
     halves = [rng.permutation(n_samples)[: n_samples // 2] for _ in range(n_subsamples)]
-    chosen = Parallel(n_jobs=n_jobs)(delayed(_chosen)(estimator, X, half) for half in halves)
+    choose = _elsewhere
+    if isinstance(estimator, FitMixin):
+        estimator._validate_params()
+        X, choose = check_rows(X, allow_nan=True), _searched
+    chosen = Parallel(n_jobs=n_jobs)(delayed(choose)(estimator, X, half, names) for half in halves)
     counts = np.asarray(chosen, dtype=float)
     frequency = counts.mean(axis=0)
     order = np.argsort(-frequency, kind="stable")
     q = float(counts.sum(axis=1).mean())
-    names = getattr(X, "columns", None)
     return StabilitySelection(
         frequency,
         threshold,
@@ -140,7 +148,7 @@ def stability_selection(
         q,
         q**2 / ((2 * threshold - 1) * frequency.size),
         n_subsamples,
-        None if names is None else np.asarray(names, dtype=object),
+        names,
     )
 
 
@@ -158,10 +166,17 @@ def _check(n_samples: int, n_subsamples: int, threshold: float) -> None:
         raise ValueError(msg)
 
 
-def _chosen(estimator: Any, X: Any, rows: Array) -> Array:
-    model = clone(estimator).fit(_safe_indexing(X, rows))
+def _searched(estimator: FitMixin, rows: Any, half: Array, names: Array | None) -> Array:
+    """The features an estimator of this package chooses on some of the samples."""
+    data = replace(estimator._read(_safe_indexing(rows, half), None), names=names)
+    return estimator._search(Task(data, seeded(estimator.random_state))).chosen
+
+
+def _elsewhere(estimator: Any, X: Any, half: Array, names: Array | None) -> Array:
+    """The features any other estimator chooses, as far as it tells."""
+    model = clone(estimator).fit(_safe_indexing(X, half))
     if hasattr(model, "components_"):
-        return (np.asarray(model.components_) != 0).any(axis=0)
+        return np.asarray((np.asarray(model.components_) != 0).any(axis=0))
     if hasattr(model, "get_support"):
         return np.asarray(model.get_support())
     msg = f"{type(model).__name__} has neither components_ nor get_support after fit"

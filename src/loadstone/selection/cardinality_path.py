@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from loadstone._sklearn_compat import Options, StrOptions
-from loadstone.covariance import ROUTES, Array, Covariance, Moments
-from loadstone.estimators.base import BaseComponents
-from loadstone.estimators.sparse_pca import SparsePCA
-from loadstone.extraction import Extraction
-from loadstone.loadings import Loadings, Stop
+from loadstone._sklearn_compat import Options, StrOptions, validate_parameter_constraints
+from loadstone.covariance import Array
+from loadstone.estimators.found import tell
+from loadstone.estimators.parameters import SHARED
+from loadstone.estimators.reading import read, read_covariance
 from loadstone.selection.path import (
     PATH_EFFORTS,
     CardinalityPath,
     automatic_sizes,
     search_path,
 )
+
+#: Values the arguments may have.
+RULES: Mapping[str, Any] = {
+    "n_nonzeros": [StrOptions({"auto"}), Integral, "array-like"],
+    "effort": [StrOptions(set(PATH_EFFORTS))],
+    "certify": [Options(bool, {False}), StrOptions({"instant", "standard"})],
+    **{name: SHARED[name].rule for name in ("nonnegative", "standardize", "route")},
+}
 
 
 def cardinality_path(
@@ -87,66 +93,24 @@ def cardinality_path(
     if (X is None) == (covariance is None):
         msg = "give either X or covariance=..., and not both"
         raise ValueError(msg)
-    searcher = PathSearch(n_nonzeros, nonnegative, effort, certify, standardize, route)
+    asked = {"nonnegative": nonnegative, "effort": effort, "standardize": standardize, "route": route}
+    given = {**asked, "n_nonzeros": n_nonzeros, "certify": certify}
+    validate_parameter_constraints(RULES, given, caller_name="cardinality_path")
     if covariance is not None:
-        searcher.fit_covariance(covariance, n_samples)
+        data = read_covariance(covariance, n_samples, standardize=standardize)
     else:
-        searcher.fit(X, sample_weight=sample_weight)
-    names = getattr(searcher, "feature_names_in_", None)
-    build = partial(
-        _fitted,
-        covariance=searcher.path_.covariance,
-        moments=searcher.moments_,
-        names=names,
-        params={
-            "nonnegative": nonnegative,
-            "effort": effort,
-            "standardize": standardize,
-            "route": route,
-        },
+        data = read(X, sample_weight, standardize=standardize, route=route)
+    tell(data)
+    forbidden = np.flatnonzero(data.moments.constant)
+    path = search_path(
+        data.S,
+        check_n_nonzeros(n_nonzeros, data.n_features, forbidden.size),
+        nonnegative=nonnegative,
+        effort=effort,
+        forbidden=forbidden,
+        certify=certify,
     )
-    return replace(searcher.path_, feature_names=names, build=build)
-
-
-class PathSearch(BaseComponents):
-    """Runs the checks and the route of the estimators, and searches a path in their place."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_nonzeros": [StrOptions({"auto"}), Integral, "array-like"],
-        "nonnegative": ["boolean"],
-        "effort": [StrOptions(set(PATH_EFFORTS))],
-        "certify": [Options(bool, {False}), StrOptions({"instant", "standard"})],
-        "standardize": ["boolean"],
-        "route": [StrOptions(set(ROUTES))],
-    }
-
-    def __init__(
-        self,
-        n_nonzeros: Any,
-        nonnegative: bool,  # noqa: FBT001
-        effort: str,
-        certify: Any,
-        standardize: bool,  # noqa: FBT001
-        route: str,
-    ) -> None:
-        self.n_nonzeros = n_nonzeros
-        self.nonnegative = nonnegative
-        self.effort = effort
-        self.certify = certify
-        self.standardize = standardize
-        self.route = route
-
-    def _fit_from(self, S: Covariance, moments: Moments) -> None:
-        forbidden = np.flatnonzero(moments.constant)
-        self.moments_ = moments
-        self.path_ = search_path(
-            S,
-            check_n_nonzeros(self.n_nonzeros, S.n_features, forbidden.size),
-            nonnegative=self.nonnegative,
-            effort=self.effort,
-            forbidden=forbidden,
-            certify=self.certify,
-        )
+    return replace(path, data=data, parameters=asked)
 
 
 def check_n_nonzeros(n_nonzeros: Any, n_features: int, n_constant: int = 0) -> Array:
@@ -175,23 +139,3 @@ def check_n_nonzeros(n_nonzeros: Any, n_features: int, n_constant: int = 0) -> A
 def _is_size(k: Any, n_features: int) -> bool:
     whole = isinstance(k, Integral) and not isinstance(k, bool | np.bool_)
     return whole and 1 <= k <= n_features
-
-
-def _fitted(
-    n_nonzero: int,
-    loadings: Array,
-    *,
-    covariance: Covariance,
-    moments: Moments,
-    names: Sequence[str] | None,
-    params: dict[str, Any],
-) -> SparsePCA:
-    """A SparsePCA that holds the component of a path, as its own fit would store it."""
-    model = SparsePCA(n_components=1, n_nonzero=n_nonzero, **params)
-    model.n_features_in_ = covariance.n_features
-    if names is not None:
-        model.feature_names_in_ = names
-    value = np.atleast_1d(loadings @ (covariance @ loadings))
-    search = Loadings(loadings[:, None], value, 1, Stop.CONVERGED)
-    model._store(covariance, moments, Extraction(loadings[:, None], (search,)))
-    return model

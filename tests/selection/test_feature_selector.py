@@ -9,7 +9,7 @@ from sklearn.metrics.cluster import pair_confusion_matrix
 from sklearn.pipeline import make_pipeline
 
 from loadstone import FeatureSelector, SparsePCA
-from loadstone.selection.entropy import entropy_contributions, entropy_ranking, svd_entropy
+from loadstone.solvers.entropy import entropy_contributions, entropy_ranking, svd_entropy
 from real_data import arrays
 
 

@@ -5,22 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from loadstone._sklearn_compat import BaseEstimator
 from loadstone.certificates import Certificate, prove
-from loadstone.covariance import Covariance, ExplicitCovariance, covariance_of
-from loadstone.estimators.checks import (
-    build_constraints,
-    check_covariance,
-    check_data,
-    check_features,
-    check_moments,
-    check_sizes,
-)
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array, Covariance
+from loadstone.estimators.base import seeded
+from loadstone.estimators.found import Task, tell
+from loadstone.estimators.reading import Reading, read, read_covariance
 from loadstone.estimators.sparse_pca import SparsePCA
-from loadstone.solvers.portfolio import Portfolio
-from loadstone.solvers.renormalise import renormalise
 
 
 def certify(
@@ -35,6 +29,7 @@ def certify(
     is_covariance: bool = False,
     forced: Any = None,
     forbidden: Any = None,
+    constraint: Constraint | None = None,
     random_state: int = 0,
 ) -> Certificate:
     """Prove how close a component is to the best possible one.
@@ -61,6 +56,9 @@ def certify(
         Whether ``data`` is a covariance matrix rather than a table of samples.
     forced, forbidden : array-like of int or str, optional
         Features every, or no, competing component uses; by name where ``data`` has names.
+    constraint : Constraint, optional
+        What competing components may look like, in place of ``n_nonzero``, ``nonnegative``,
+        ``forced`` and ``forbidden``; one of :mod:`loadstone.constraints`.
     random_state : int, default=0
         Seed of the search, where ``component`` is ``None``.
 
@@ -78,50 +76,38 @@ def certify(
     """
     if isinstance(data, BaseEstimator):
         return _stored(data, component)
-    S, constant, names = _covariance(data, standardize=standardize, is_covariance=is_covariance)
-    (constraint,) = build_constraints(
-        check_sizes(n_nonzero, 1, S.n_features),
-        S.n_features,
-        constant,
+    reading = _reading(data, standardize=standardize, is_covariance=is_covariance)
+    tell(reading)
+    rival = SparsePCA(
+        n_nonzero=n_nonzero,
         nonnegative=nonnegative,
-        forced=check_features(forced, "forced", S.n_features, names),
-        forbidden=check_features(forbidden, "forbidden", S.n_features, names),
+        constraint=constraint,
+        forced=forced,
+        forbidden=forbidden,
     )
+    (allowed,) = rival.constraints_on(reading)
+    loading = _loading(component, rival, Task(reading, seeded(random_state)))
+    return prove(reading.S, allowed, loading, effort=effort, time_limit=time_limit)
+
+
+def _loading(component: Any, rival: SparsePCA, task: Task) -> Array:
+    """The component to certify; searched for where none is given."""
     if component is None:
-        rng = np.random.default_rng(random_state)
-        found = Portfolio()(S, constraint, rng)
-        loading, _ = renormalise(S, found.matrix[:, 0], constraint)
-    else:
-        loading = np.asarray(component)
-        if loading.dtype.kind != "f":
-            loading = loading.astype(np.float64)
-    return prove(S, constraint, loading, effort=effort, time_limit=time_limit)
+        return rival._search(task).loadings[:, 0]
+    loading = np.asarray(component)
+    return loading if loading.dtype.kind == "f" else loading.astype(np.float64)
 
 
-def _covariance(
-    data: Any, *, standardize: bool, is_covariance: bool
-) -> tuple[Covariance, Any, Any]:
-    """The covariance behind ``data``, which of its features are constant, and their names."""
-    if isinstance(data, Covariance):
-        return data, data.diagonal() <= 0, None
-    if is_covariance:
-        explicit = check_covariance(data, None)
-        if standardize:
-            std = np.sqrt(np.maximum(explicit.diagonal(), 0.0))
-            std = np.where(std > 0, std, 1.0)
-            explicit = ExplicitCovariance(explicit.matrix / np.multiply.outer(std, std))
-        return explicit, explicit.diagonal() <= 0, getattr(data, "columns", None)
-    reader = SparsePCA()
-    S, moments = covariance_of(check_data(reader, data, reset=True), standardize=standardize)
-    names = getattr(reader, "feature_names_in_", None)
-    check_moments(moments, names)
-    return S, moments.constant, names
+def _reading(data: Any, *, standardize: bool, is_covariance: bool) -> Reading:
+    if is_covariance or isinstance(data, Covariance):
+        return read_covariance(data, standardize=standardize)
+    return read(data, standardize=standardize)
 
 
 def _stored(estimator: Any, component: Any) -> Certificate:
     """The certificate an estimator has for one of its components."""
     check_is_fitted(estimator)
-    certificates = getattr(estimator, "certificates_", None)
+    certificates = vars(estimator).get("certificates_")
     name = type(estimator).__name__
     if certificates is None:
         msg = (

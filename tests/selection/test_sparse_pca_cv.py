@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.model_selection import GridSearchCV, KFold
 
 from loadstone import SparsePCA, SparsePCACV
-from loadstone.estimators.sparse_pca_cv import choose
+from loadstone.selection.sparse_pca_cv import choose
 
 
 def three_factors(seed, n_samples=120, n_features=30, size=5):

@@ -1,0 +1,333 @@
+"""Estimators with a noise model: likelihood, posterior scores, missing values, samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance, covariance_of
+from loadstone.covariance.containers import float_dtype, is_dask, pieces, rows_of
+from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
+from loadstone.estimators.base import Components
+from loadstone.estimators.checks import check_new_rows
+from loadstone.estimators.fitted_model import FittedModel, spread
+from loadstone.estimators.found import Found, Task
+from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
+from loadstone.estimators.projection import check_scores, project, project_block
+from loadstone.estimators.reading import Reading
+from loadstone.extraction import signed
+from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.variational_bayes.missing import IncompleteObservations
+
+#: What the documentation says of every Gaussian model.
+MODEL: dict[str, Attribute] = {
+    **COMPONENTS,
+    "component_strength_": Attribute(
+        "ndarray of shape (n_components_,)",
+        "Lengths of the columns of ``W = components_.T * component_strength_``: standard\n"
+        "deviations of what the components add to the (scaled) data.",
+    ),
+    "noise_variance_": Attribute(
+        "float or ndarray of shape (n_features,)",
+        "Variance of the noise in the (scaled) features, one for all or one for each.",
+    ),
+    **INPUT,
+}
+
+
+class GaussianComponents(Components):
+    """Components of a model ``x = mean + W z + noise``; a subclass writes :meth:`_fit_model`."""
+
+    component_strength_: ClassVar[Array]
+    noise_variance_: ClassVar[Any]
+
+    _attributes: ClassVar[dict[str, Attribute]] = MODEL
+    _allows_missing: ClassVar[bool] = True
+
+    def _fit_model(
+        self, S: Covariance, holes: IncompleteObservations | None, task: Task
+    ) -> FittedModel:
+        """Search on the varying features; ``holes`` only where values are missing."""
+        raise NotImplementedError
+
+    def _search(self, task: Task) -> Found:
+        data = task.data
+        varying = np.flatnonzero(~data.moments.constant)
+        S, holes = data.S, data.holes
+        if varying.size < S.n_features:
+            # A feature without variance is no evidence for small noise in the others.
+            S = S.restrict(varying)
+            holes = None if holes is None else restricted_rows(holes, varying)
+        return _described(self._fit_model(S, holes, task), data, varying)
+
+    def _model(self) -> FactorModel:
+        check_is_fitted(self)
+        W = self.components_.T.astype(np.float64) * self.component_strength_
+        return FactorModel(W, self.noise_variance_)
+
+    def transform(self, X: Any) -> Any:
+        """Posterior means of the scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            New data; missing values are left out of what a sample says.
+
+        Returns
+        -------
+        scores : ndarray or Dask array of shape (n_samples, n_components)
+            Lazy where ``X`` is a Dask array.
+        """
+        model = self._model()
+        rows = check_new_rows(self, X, allow_nan=True)
+        if has_missing(rows):
+            scores = model.observed_scores(*self._centred(rows)).mean
+            return scores.astype(float_dtype(rows.dtype))
+        if is_dask(rows):
+            return self._lazy_scores(rows)
+        return project(rows, model.scores_matrix(), self.mean_, self.scale_)
+
+    def _lazy_scores(self, rows: Any) -> Any:
+        dtype = float_dtype(rows.dtype)
+        V, offset = self._affine(self._model().scores_matrix())
+        V, offset = V.astype(dtype), offset.astype(dtype)
+        rows = rows.rechunk({1: -1})
+        chunks = (rows.chunks[0], (V.shape[1],))
+        return rows.map_blocks(
+            self._block_scores, V, offset, dtype=dtype, chunks=chunks, meta=V[:0]
+        )
+
+    def _block_scores(self, block: Any, V: Array, offset: Array) -> Array:
+        """Scores of one block of a Dask array, which may or may not have holes."""
+        if not sparse.issparse(block) and np.isnan(block).any():
+            return self._model().observed_scores(*self._centred(block)).mean.astype(V.dtype)
+        return project_block(block, V, offset)
+
+    def latent_std(self, X: Any) -> Array:
+        """Posterior standard deviations of the scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            New data.
+
+        Returns
+        -------
+        std : ndarray of shape (n_samples, n_components)
+            Larger for samples with missing values, the same for all others.
+        """
+        model = self._model()
+        rows = check_new_rows(self, X, allow_nan=True)
+        if has_missing(rows):
+            return np.asarray(np.sqrt(model.observed_scores(*self._centred(rows)).variance))
+        return np.tile(model.scores_std(), (rows.shape[0], 1))
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Expected data given scores; of the scores of incomplete data, this imputes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores, as ``transform`` gives them.
+
+        Returns
+        -------
+        X_original : ndarray or Dask array of shape (n_samples, n_features)
+            ``mean + W z``. For the projection on the components see ``reconstruct``.
+        """
+        model = self._model()
+        Z = check_scores(X, self.components_.shape[0])
+        back = model.loadings.T if self.scale_ is None else model.loadings.T * self.scale_
+        dtype = float_dtype(Z.dtype)
+        return Z @ back.astype(dtype) + self.mean_.astype(dtype)
+
+    def impute(self, X: Any) -> Array:
+        """``X`` with missing values replaced by what the model expects of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data with NaN where values are missing.
+
+        Returns
+        -------
+        X_imputed : ndarray of shape (n_samples, n_features)
+            A copy; observed values are untouched.
+        """
+        filled = self.inverse_transform(self.transform(X))
+        X = np.array(X, dtype=float)
+        return np.where(np.isnan(X), filled, X)
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of every sample under the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Data; missing values are integrated out.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            In the units of ``X``, whether the model standardizes or not.
+        """
+        model = self._model()
+        rows = check_new_rows(self, X, allow_nan=True)
+        scale = np.ones(self.n_features_in_) if self.scale_ is None else self.scale_
+        if has_missing(rows):
+            values, observed = self._centred(rows)
+            return model.observed_log_likelihood(values, observed) - observed @ np.log(scale)
+        V, offset = self._affine(model.scores_matrix())
+        weights = 1.0 / (scale**2 * model.noise)
+        stacked = rows_of(rows).stack_over_blocks(
+            _squares_and_scores, V, offset, self.mean_, weights
+        )
+        if is_dask(rows) and np.isnan(stacked).any():
+            msg = (
+                "Input X is a Dask array that contains NaN; the likelihood of samples with missing "
+                "values needs them in memory. Use X.compute() where it fits"
+            )
+            raise ValueError(msg)
+        density = model.log_density(stacked[:, 0], stacked[:, 1:])
+        return np.asarray(density - np.log(scale).sum())
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log density of the samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Data, held out or not.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Mean of :meth:`score_samples`.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def get_covariance(self) -> Array:
+        """Covariance of the model in the units of the data.
+
+        Returns
+        -------
+        covariance : ndarray of shape (n_features, n_features)
+            ``W W'`` with the noise variances added to its diagonal.
+        """
+        C = self._model().covariance()
+        return C if self.scale_ is None else C * np.multiply.outer(self.scale_, self.scale_)
+
+    def get_precision(self) -> Array:
+        """Inverse covariance of the model, by the Woodbury identity.
+
+        Returns
+        -------
+        precision : ndarray of shape (n_features, n_features)
+            In the units of the data.
+        """
+        P = self._model().precision()
+        return P if self.scale_ is None else P / np.multiply.outer(self.scale_, self.scale_)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Independent samples.
+        """
+        X = self._model().sample(check_random_state(random_state), n_samples)
+        return (X if self.scale_ is None else X * self.scale_) + self.mean_
+
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn: new data may have holes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _affine(self, V: Array) -> tuple[Array, Array]:
+        """``V / scale``, and what the mean of the data is mapped to by it."""
+        V = V if self.scale_ is None else V / self.scale_[:, None]
+        return V, self.mean_ @ V
+
+    def _centred(self, X: Any) -> tuple[Array, Array]:
+        """Centred, scaled values with zeros for those that are missing, and which are not."""
+        observed = ~np.isnan(X)
+        values = np.where(observed, X - self.mean_, 0.0).astype(np.float64)
+        return (values if self.scale_ is None else values / self.scale_), observed.astype(float)
+
+
+def _described(fitted: FittedModel, data: Reading, varying: Array) -> Found:
+    """The model on all features as components of the (imputed) data."""
+    n_features, dtype = data.n_features, data.S.dtype
+    W = spread(fitted.model.loadings, varying, n_features)
+    strengths = np.linalg.norm(W, axis=0)
+    noise = _noise_of_all(fitted.model, varying, n_features)
+    if fitted.location is not None:
+        data = _relocated(data, FactorModel(W, noise), spread(fitted.location, varying, n_features))
+    free = [LoadingConstraint(n_features, n_features)] * W.shape[1]
+    return Found(
+        loadings=signed((W / strengths).astype(dtype), free),
+        searches=fitted.searches,
+        values={
+            "component_strength_": strengths,
+            "noise_variance_": noise,
+            **{
+                name: spread(values, varying, n_features).T.astype(dtype)
+                for name, values in fitted.per_loading.items()
+            },
+            **fitted.attributes,
+        },
+        shortfall=fitted.shortfall,
+        told=fitted.told,
+        data=data,
+    )
+
+
+def _noise_of_all(model: FactorModel, varying: Array, n_features: int) -> float | Array:
+    """Noise of all features; one that does not vary gets the mean of the others."""
+    if np.ndim(model.noise_variance) == 0:
+        return float(model.noise_variance)
+    noise = np.full(n_features, float(np.mean(model.noise_variance)))
+    noise[varying] = model.noise_variance
+    return noise
+
+
+def _relocated(data: Reading, model: FactorModel, location: Array) -> Reading:
+    """The data about the mean of the model, with holes filled by it."""
+    moments = data.moments
+    shift = location if moments.scale is None else location * moments.scale
+    data = replace(data, moments=replace(moments, mean=moments.mean + shift))
+    if data.holes is None:
+        return data
+    filled = imputed_rows(data.holes, model, location).astype(data.S.dtype, copy=False)
+    return replace(data, S=covariance_of(filled, sample_weight=data.holes.weights)[0])
+
+
+def _squares_and_scores(
+    block: Any, rows: slice, V: Array, offset: Array, mean: Array, weights: Array
+) -> Array:
+    """Weighted squared distance to the mean in the first column, projections after it."""
+    if sparse.issparse(block):
+        squares = block.multiply(block) @ weights - 2.0 * (block @ (weights * mean))
+        squares = np.asarray(squares).ravel() + weights @ mean**2
+    else:
+        squares = np.empty(block.shape[0])
+        for piece in pieces(*block.shape, 8):
+            squares[piece] = np.square(block[piece] - mean) @ weights
+    return np.column_stack([squares, np.asarray(block @ V) - offset])

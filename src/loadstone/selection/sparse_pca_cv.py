@@ -1,0 +1,238 @@
+"""SparsePCACV: the size that reconstructs held-out data best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from loadstone._sklearn_compat import StrOptions
+from loadstone.covariance import Array
+from loadstone.estimators.base import Components, field, seeded
+from loadstone.estimators.found import Found, Task
+from loadstone.estimators.projection import share_explained
+from loadstone.estimators.reading import Reading, read_rows
+from loadstone.estimators.sparse_pca import EFFORTS, SparsePCA
+from loadstone.registry import About
+from loadstone.selection.cardinality_path import check_n_nonzeros
+from loadstone.selection.path import automatic_sizes
+
+#: Sizes tried where none are given.
+N_SIZES = 20
+#: Training and held-out rows.
+Fold = tuple[Array, Array]
+
+
+class SparsePCACV(Components):
+    """SparsePCA with the number of features chosen by cross-validation.
+
+    Components of every size are fitted to the training part of each fold and judged by
+    the share of variance of the held-out part that they reconstruct. The size is the
+    smallest one that is not clearly worse than the best.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components; all have the same size.
+    n_nonzeros : "auto" or array-like of int, default="auto"
+        Sizes to try. ``"auto"`` takes 20, logarithmically spaced, and then every size
+        between the neighbours of the best one, up to 20 more.
+    cv : int, cross-validation generator or iterable, default=5
+        Folds, as in scikit-learn.
+    rule : {"one_standard_error", "best"}, default="one_standard_error"
+        Take the smallest size whose loss against the best one, over the folds, is no more
+        than one standard error of that loss; or the best itself.
+    effort : {"fast", "balanced", "thorough"}, default="fast"
+        How hard components are searched on the folds; the final fit is ``"balanced"`` at
+        least.
+    orthogonality : {"none", "disjoint"}, default="none"
+        ``"disjoint"``: no feature serves two components.
+    standardize : bool, default=False
+        Scale each feature to unit variance, by the training part of each fold.
+
+    Attributes
+    ----------
+    n_nonzero_ : int
+        The size chosen.
+    cv_results_ : dict of ndarray
+        ``n_nonzero``, ``mean_test_score``, ``std_test_score``, ``rank_test_score`` and one
+        ``split<i>_test_score`` for each fold.
+
+    See Also
+    --------
+    cardinality_path : Variance against cardinality on the same data.
+    suggest_cardinality : A size without cross-validation.
+
+    Notes
+    -----
+    Scores of different sizes on the same fold are far more alike than scores on different
+    folds, so the standard error is that of their difference.
+
+    References
+    ----------
+    Hastie, T., Tibshirani, R., & Friedman, J. (2009). The elements of statistical
+    learning, Sec. 7.10. Springer.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from loadstone import SparsePCACV
+    >>> model = SparsePCACV(n_nonzeros=[2, 6, 13], standardize=True).fit(load_wine().data)
+    >>> model.n_nonzero_ in (2, 6, 13)
+    True
+    """
+
+    about: ClassVar[About] = About(
+        sentence="Chooses the number of features by held-out reconstruction.",
+        choose=("to know how many features are needed, by cross-validation",),
+        page="methods/paths",
+    )
+
+    n_components: int = field(default=1, kw_only=False)
+    n_nonzeros: Any = "auto"
+    nonnegative: bool = False
+    cv: Any = 5
+    rule: str = "one_standard_error"
+    effort: str = "fast"
+    orthogonality: str = "none"
+    deflation: str = "projection"
+    n_jobs: int | None = None
+
+    n_nonzero_: ClassVar[int]
+    cv_results_: ClassVar[dict[str, Array]]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_nonzeros": [StrOptions({"auto"}), Integral, "array-like"],
+        "cv": ["cv_object"],
+        "rule": [StrOptions({"one_standard_error", "best"})],
+        "effort": [StrOptions(set(EFFORTS))],
+        "orthogonality": [StrOptions({"none", "disjoint"})],
+    }
+
+    def _needs_rows(self) -> bool:
+        return True
+
+    def _search(self, task: Task) -> Found:
+        if task.data.rows is None:
+            msg = (
+                "SparsePCACV holds out samples, which a covariance does not have; fit data, or "
+                "choose a size with cardinality_path(covariance=...) and suggest_cardinality"
+            )
+            raise TypeError(msg)
+        sizes, scores = self._scores_of_sizes(task)
+        size = int(sizes[choose(scores, self.rule)])
+        final = self._model(size, "balanced" if self.effort == "fast" else self.effort)
+        found = final._search(task)
+        chosen = {"n_nonzero_": size, "cv_results_": _results(sizes, scores)}
+        return replace(found, values={**found.values, **chosen})
+
+    def _scores_of_sizes(self, task: Task) -> tuple[Array, Array]:
+        """Sizes ascending and a score for each of them and each fold."""
+        folds = self._folds(task.data.rows)
+        if not isinstance(self.n_nonzeros, str):
+            sizes = check_n_nonzeros(self.n_nonzeros, task.data.n_features)
+            return sizes, self._cross_validate(task, folds, sizes)
+        sizes = automatic_sizes(task.data.n_features, N_SIZES)
+        scores = self._cross_validate(task, folds, sizes)
+        between = _around(sizes, choose(scores, self.rule))
+        if between.size:
+            sizes = np.concatenate([sizes, between])
+            scores = np.vstack([scores, self._cross_validate(task, folds, between)])
+            order = np.argsort(sizes)
+            sizes, scores = sizes[order], scores[order]
+        return sizes, scores
+
+    def _folds(self, rows: Any) -> list[Fold]:
+        cv = check_cv(self.cv)
+        n_folds = cv.get_n_splits(rows)
+        if n_folds > rows.shape[0]:
+            msg = (
+                f"cv={n_folds} folds need at least as many samples, got n_samples={rows.shape[0]}; "
+                "use fewer folds"
+            )
+            raise ValueError(msg)
+        return list(cv.split(rows))
+
+    def _cross_validate(self, task: Task, folds: list[Fold], sizes: Array) -> Array:
+        finished: Iterator[float] = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(_held_out_score)(self._model(int(k), self.effort), task.data, fold)
+            for k in sizes
+            for fold in folds
+        )
+        scores = np.empty((len(sizes), len(folds)))
+        for index, size in enumerate(sizes):
+            scores[index] = [next(finished) for _ in folds]
+            task.report(
+                f"{size} features", n_nonzero=int(size), score=float(scores[index].mean())
+            )
+        return scores
+
+    def _model(self, n_nonzero: int, effort: str) -> SparsePCA:
+        return SparsePCA(
+            n_components=self.n_components,
+            n_nonzero=n_nonzero,
+            nonnegative=self.nonnegative,
+            effort=effort,
+            orthogonality=self.orthogonality,
+            deflation=self.deflation,
+            standardize=self.standardize,
+            route=self.route,
+            random_state=self.random_state,
+        )
+
+
+def _held_out_score(model: SparsePCA, data: Reading, fold: Fold) -> float:
+    """Share of the held-out variance that components of the other samples reconstruct."""
+    train, test = fold
+    weights = data.weights
+    part = read_rows(
+        _safe_indexing(data.rows, train),
+        None if weights is None else weights[train],
+        standardize=model.standardize,
+        route=model.route,
+        n_products=model._expected_products(),
+    )
+    found = model._search(Task(part, seeded(model.random_state)))
+    return share_explained(
+        _safe_indexing(data.rows, test),
+        found.loadings,
+        part.moments.mean,
+        part.moments.scale,
+        None if weights is None else weights[test],
+    )
+
+
+def choose(scores: Array, rule: str) -> int:
+    """Position of the size to take, given scores of shape (n_sizes, n_folds)."""
+    best = int(np.argmax(scores.mean(axis=1)))
+    if rule == "best" or scores.shape[1] < 2:
+        return best
+    loss = scores[best] - scores
+    error = loss.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    return int(np.argmax(loss.mean(axis=1) <= error))
+
+
+def _around(sizes: Array, best: int) -> Array:
+    """Sizes strictly between the neighbours of one, at most :data:`N_SIZES` of them."""
+    low, high = sizes[max(0, best - 1)], sizes[min(sizes.size - 1, best + 1)]
+    every = np.setdiff1d(np.arange(low + 1, high), sizes)
+    if every.size > N_SIZES:
+        every = every[np.linspace(0, every.size - 1, N_SIZES).round().astype(int)]
+    return every
+
+
+def _results(sizes: Array, scores: Array) -> dict[str, Array]:
+    mean = scores.mean(axis=1)
+    return {
+        "n_nonzero": sizes,
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": (1 + (mean[:, None] < mean).sum(axis=1)).astype(np.int32),
+        **{f"split{i}_test_score": column for i, column in enumerate(scores.T)},
+    }
