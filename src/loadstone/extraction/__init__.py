@@ -1,5 +1,6 @@
 """How many components, and how they are related."""
 
+from loadstone.extraction.competition import competitions, signed
 from loadstone.extraction.one_by_one import Extraction, Plan, one_by_one
 from loadstone.extraction.orthogonality import (
     ORTHOGONALITIES,
@@ -12,6 +13,8 @@ __all__ = [
     "Extraction",
     "Orthogonality",
     "Plan",
+    "competitions",
     "one_by_one",
     "orthogonality_violation",
+    "signed",
 ]

@@ -1,0 +1,69 @@
+"""What each component competes for, and which way round it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array, Covariance, deflate
+from loadstone.extraction.one_by_one import Plan
+
+__all__ = ["competitions", "signed"]
+
+
+def competitions(
+    S: Covariance, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+) -> Iterator[tuple[Covariance, Constraint, str]]:
+    """For each component: the covariance, the constraint and what to call them.
+
+    Parameters
+    ----------
+    S : Covariance
+        Of the data.
+    loadings : ndarray of shape (n_features, n_components)
+        The components in the order they were found.
+    constraints : sequence of Constraint
+        At least one per component.
+    plan : Plan
+        How they were found.
+
+    Yields
+    ------
+    tuple of (Covariance, Constraint, str)
+        Each is computed when it is asked for, once.
+    """
+    kind = plan.orthogonality.kind
+    remaining, n_removed = S, 0
+    for index in range(loadings.shape[1]):
+        constraint = constraints[index]
+        if index == 0:
+            yield S, constraint, "in the covariance of the data"
+        elif plan.orthogonality.means_disjoint(constraint):
+            used = np.flatnonzero(loadings[:, :index].any(axis=1))
+            sentence = f"among the features free after {index} earlier component(s)"
+            yield S, constraint.without(used), sentence
+        else:
+            while n_removed < index:
+                earlier = loadings[:, :n_removed]
+                remaining = deflate(remaining, loadings[:, n_removed], plan.deflation, earlier)
+                n_removed += 1
+            sentence = (
+                f"in the covariance left after {index} component(s), {plan.deflation} deflation"
+            )
+            if kind != "none":
+                # Rivals need not keep the relation: the bound holds for more than it must.
+                sentence += f", rivals free of orthogonality={kind!r}"
+            yield remaining, constraint, sentence
+
+
+def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:
+    """The one sign rule: the largest absolute loading is positive, where the sign is free."""
+    result: Array = loadings.copy()
+    for w, constraint in zip(result.T, constraints[: result.shape[1]], strict=True):
+        if constraint.signs is None and w[np.argmax(np.abs(w))] < 0:
+            w *= -1
+    # Adding zero turns -0.0, which prints oddly, into 0.0.
+    result += 0
+    return result
