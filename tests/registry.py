@@ -53,21 +53,14 @@ def solvers():
 
 
 def constraints(n_features):
-    """One instance of every kind of constraint there is."""
-    from loadstone.constraints import L1Budget, LoadingConstraint
+    """Instances of every kind of constraint, in all their flavours."""
+    from loadstone.constraints import KINDS
 
-    return [
-        LoadingConstraint(n_features, 3),
-        LoadingConstraint(n_features, 3, nonnegative=True),
-        LoadingConstraint(n_features, n_features, nonnegative=True),
-        LoadingConstraint(n_features, 3, forced=np.array([1])),
-        LoadingConstraint(n_features, 3, nonnegative=True, forbidden=np.array([0, 2])),
-        L1Budget(n_features, 1.5),
-        L1Budget(n_features, 1.5, nonnegative=True),
-    ]
+    return [constraint for kind in KINDS for constraint in kind.examples(n_features)]
 
 
 def constraint_classes():
+    """Every class of the folder that can be asked for its best loading."""
     return {cls for cls in _classes("loadstone.constraints") if hasattr(cls, "best_loading")} - {
         importlib.import_module("loadstone.constraints.protocol").Constraint
     }

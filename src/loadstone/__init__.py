@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from loadstone._version import __version__
+from loadstone._version import __version__ as __version__
 
 #: Functions and results, and where they live; estimators name themselves, see ``registry``.
 _HOMES = {

@@ -67,7 +67,9 @@ def entries() -> tuple[Entry, ...]:
         entry
         for package in PACKAGES
         for path in sorted((root / package).glob("*.py"))
-        for entry in _entries_in(path.read_text(encoding="utf-8"), f"loadstone.{package}.{path.stem}")
+        for entry in _entries_in(
+            path.read_text(encoding="utf-8"), f"loadstone.{package}.{path.stem}"
+        )
     ]
     return tuple(sorted(found, key=lambda entry: entry.name.lower()))
 

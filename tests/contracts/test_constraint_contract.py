@@ -1,5 +1,6 @@
 """Feasible, unit norm, optimal against brute force, idempotent: for every constraint."""
 
+import json
 from itertools import combinations
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.base import BaseEstimator, clone
 
-from loadstone.constraints import Constraint, L1Budget, LoadingConstraint
+from loadstone.constraints import Constraint, L1Budget, LoadingConstraint, filled_support
+from loadstone.files.npz_json import decode, encode
 from registry import constraint_classes, constraints
 
 P = 7
@@ -26,28 +29,23 @@ def test_every_kind_of_constraint_is_covered():
 
 
 def brute_force_value(constraint, d):
-    """max <d, w> over allowed w, by trying every support."""
+    """max <d, w> over allowed w, by trying every support that ``broken_rule`` lets pass."""
     if isinstance(constraint, L1Budget):
         return l1_value(constraint, d)
-    forced = set(constraint.forced.tolist())
-    free = [i for i in range(P) if i not in forced | set(constraint.forbidden.tolist())]
-    best = -np.inf
-    for r in range(constraint.size - len(forced) + 1):
-        for extra in combinations(free, r):
-            A = sorted(forced | set(extra))
-            if not A:
-                continue
-            part = d[A]
-            if constraint.nonnegative:
-                value = np.linalg.norm(np.maximum(part, 0))
-                best = max(best, value if value > 0 else part.max())
-            else:
-                best = max(best, np.linalg.norm(part))
-    return best
+    # On a support the best direction is d itself, or a single feature where d is not allowed.
+    tried = [sign * e for e in np.eye(P) for sign in (1, -1)]
+    for size in range(1, P + 1):
+        for support in combinations(range(P), size):
+            w = np.zeros(P)
+            w[list(support)] = d[list(support)]
+            if w.any():
+                tried.append(w / np.linalg.norm(w))
+    return max(d @ w for w in tried if constraint.broken_rule(w) is None)
 
 
 def l1_value(constraint, d):
     """Dual: min over t >= 0 of ||(|d| - t)_+|| + t * budget, an upper bound that is tight."""
+    d = np.delete(d, constraint.forbidden)
     worth = np.maximum(d, 0) if constraint.nonnegative else np.abs(d)
     if not worth.any():
         return d.max() if constraint.nonnegative else 0.0
@@ -88,10 +86,152 @@ def test_blocks_are_columns_side_by_side(constraint):
 def test_allows_refuses_what_is_not_allowed(constraint):
     assert not constraint.allows(np.zeros(P))
     assert not constraint.allows(np.full(P, 2.0))
-    if getattr(constraint, "nonnegative", False):
-        w = np.zeros(P)
-        w[3] = -1
-        assert not constraint.allows(w)
+    assert "norm" in constraint.broken_rule(np.full(P, 2.0))
+    assert "shape" in constraint.broken_rule(np.ones(P + 1))
+    for feature in constraint.forbidden:
+        assert "forbidden" in constraint.broken_rule(np.eye(P)[feature])
+    if constraint.signs is not None:
+        for feature in np.flatnonzero(constraint.signs):
+            wrong = -constraint.signs[feature] * np.eye(P)[feature]
+            assert " 0" in constraint.broken_rule(wrong)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+def test_without_signs_both_orientations_are_allowed(constraint):
+    allowed = [constraint.best_loading(d) for d in np.eye(P)]
+    if constraint.signs is None:
+        assert all(constraint.allows(-w) for w in allowed)
+    else:
+        assert not all(constraint.allows(-w) for w in allowed)
+        assert all((constraint.signs * w >= 0).all() for w in allowed)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+@given(d=directions, seed=st.integers(0, 100))
+@settings(max_examples=20, deadline=None)
+def test_a_support_may_be_refitted_where_the_constraint_says_so(constraint, d, seed):
+    w = constraint.best_loading(d)
+    support = constraint.support(w)
+    assert set(np.flatnonzero(w)) <= set(support)
+    if constraint.refits:
+        v = np.zeros(P)
+        v[support] = np.random.default_rng(seed).standard_normal(support.size)
+        if constraint.signs is not None:
+            v = np.where(constraint.signs == 0, v, constraint.signs * np.abs(v))
+        assert constraint.allows(v / np.linalg.norm(v))
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+@given(d=directions)
+@settings(max_examples=20, deadline=None)
+def test_units_are_used_and_can_be_taken_out(constraint, d):
+    w = constraint.best_loading(d)
+    for unit in constraint.units(w):
+        assert w[unit].any()
+        if np.union1d(unit, constraint.forbidden).size < P:
+            other = constraint.without(unit).best_loading(d)
+            assert constraint.allows(other)
+            assert not other[unit].any()
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+@given(terms=arrays(np.float64, P, elements=st.floats(0, 10)))
+@settings(max_examples=20, deadline=None)
+def test_largest_sum_and_l1_norm_are_limits(constraint, terms):
+    limit = constraint.largest_sum(terms)
+    assert limit.shape == ()
+    np.testing.assert_array_equal(constraint.largest_sum(np.column_stack([terms] * 2)), [limit] * 2)
+    reached = 0.0
+    for size in range(1, P + 1):
+        for support in map(list, combinations(range(P), size)):
+            w = np.zeros(P)
+            sides = np.ones(P) if constraint.signs is None else constraint.signs
+            w[support] = np.where(sides[support] == 0, 1, sides[support]) / np.sqrt(size)
+            if constraint.allows(w):
+                reached = max(reached, terms[support].sum())
+                assert np.abs(w).sum() <= constraint.largest_l1 * (1 + 1e-12)
+    assert limit >= reached - 1e-9
+    if constraint.refits:
+        assert limit == pytest.approx(reached)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+def test_the_constraint_moves_with_the_features(constraint):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        d, order = rng.standard_normal(P), rng.permutation(P)
+        permuted = constraint.on(order)
+        w, v = constraint.best_loading(d), permuted.best_loading(d[order])
+        np.testing.assert_allclose(w[order], v, atol=1e-12)
+        assert permuted.allows(w[order])
+        assert permuted.is_free == constraint.is_free
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+def test_on_fewer_features_means_the_others_are_zero(constraint):
+    forced = constraint.forced if isinstance(constraint, LoadingConstraint) else []
+    kept = np.union1d([0, 3, 4, 6], forced).astype(int)
+    local = constraint.on(kept)
+    assert local.n_features == kept.size
+    closed = np.setdiff1d(np.arange(P), kept)
+    for d in np.random.default_rng(2).standard_normal((9, P)):
+        w = constraint.without(closed).best_loading(d)
+        np.testing.assert_allclose(local.best_loading(d[kept]), w[kept], atol=1e-12)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+def test_bound_to_data_closes_what_does_not_vary(constraint):
+    constant = np.zeros(P, dtype=bool)
+    constant[[3, 5]] = True
+    bound = constraint.bound_to(P, [f"x{i}" for i in range(P)], constant)
+    assert {3, 5} <= set(bound.forbidden)
+    assert constraint.bound_to(P).n_features == P
+    with pytest.raises(ValueError, match=f"{P + 1}"):
+        constraint.bound_to(P + 1)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+def test_nothing_left_is_refused(constraint):
+    with pytest.raises(ValueError, match="allow at least one"):
+        constraint.without(np.arange(P))
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+def test_a_constraint_is_a_plain_value(constraint):
+    class Holder(BaseEstimator):
+        def __init__(self, constraint=None):
+            self.constraint = constraint
+
+    copied = clone(Holder(constraint)).constraint
+    arrays_ = {}
+    text = json.dumps(encode(constraint, arrays_))
+    again = decode(json.loads(text), arrays_)
+    d = np.random.default_rng(3).standard_normal((P, 4))
+    for other in (copied, again):
+        assert repr(other) == repr(constraint)
+        np.testing.assert_array_equal(other.best_loading(d), constraint.best_loading(d))
+    assert len(repr(constraint)) < 120
+    assert "array" not in repr(constraint)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+def test_words_can_follow_among(constraint):
+    words = constraint.describe()
+    assert "components" in words
+    assert words[-1].isalnum()
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=repr)
+@given(d=directions)
+@settings(max_examples=20, deadline=None)
+def test_filled_supports_leave_no_place_empty(constraint, d):
+    support = filled_support(constraint, d)
+    assert not np.isin(constraint.forbidden, support).any()
+    if constraint.refits:
+        used = np.zeros(P)
+        used[support] = 1.0
+        assert constraint.support(used).size == support.size
+        assert support.size == constraint.largest_sum(np.ones(P)) or constraint.units(used)
 
 
 CARDINALITIES = [c for c in CONSTRAINTS if isinstance(c, LoadingConstraint)]
@@ -106,14 +246,3 @@ def test_shrunken_loading_keeps_the_support_rules(constraint, d):
     # Ties shrink to zero; they never add a feature that the hard rule leaves out.
     kept = set(np.flatnonzero(constraint.best_loading(d)))
     assert set(np.flatnonzero(w)) <= kept
-
-
-@pytest.mark.parametrize("constraint", CARDINALITIES, ids=repr)
-def test_permuting_features_permutes_the_answer(constraint):
-    if constraint.forced.size or constraint.forbidden.size:
-        constraint = LoadingConstraint(P, constraint.n_nonzero, constraint.nonnegative)
-    rng = np.random.default_rng(1)
-    d, order = rng.standard_normal(P), rng.permutation(P)
-    np.testing.assert_array_equal(
-        constraint.best_loading(d)[order], constraint.best_loading(d[order])
-    )

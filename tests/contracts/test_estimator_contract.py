@@ -12,10 +12,17 @@ SEQUENTIAL = sequential_estimators()
 CONTAINERS = containers()
 
 
+def expected_failures(estimator):
+    if type(estimator).__name__ != "SparseNoisyPCA":
+        return {}
+    # scikit-learn knows no estimator that fits complete data and takes new data with holes.
+    return {"check_estimators_nan_inf": "holes are allowed in new data, and refused in fit"}
+
+
 # Some checks fit pure noise, in which an honest noise model finds nothing and says so.
 @pytest.mark.filterwarnings("ignore:no component stands out:UserWarning")
 @pytest.mark.filterwarnings("ignore:0 component:UserWarning")
-@parametrize_with_checks([cls() for cls in ESTIMATORS])
+@parametrize_with_checks([cls() for cls in ESTIMATORS], expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -207,7 +207,7 @@ def test_sparse_gram_of_nearly_constant_data_warns():
         SparsePCA(n_nonzero=2, route="gram").fit(data)
 
 
-def test_warm_start_reuses_thefirst_component_():
+def test_warm_start_reuses_the_first_component():
     model = EMPCA(n_nonzero=2, warm_start=True).fit(X)
     cached = model.first_component_
     values = [model.set_params(n_nonzero=k).fit(X).marginal_variance_[0] for k in (2, 3, 4)]

@@ -15,7 +15,7 @@ from loadstone.extraction.orthogonality import (
     without_components,
 )
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
-from loadstone.extraction.quasi_orthogonal_kernels import climb_nonnegative
+from loadstone.extraction.quasi_orthogonal_kernels import climb_in_cone
 from loadstone.extraction.refine import refine
 from loadstone.metrics import adjusted_variance, marginal_variance
 from loadstone.solvers.renormalise import renormalise
@@ -187,15 +187,16 @@ def test_power_steps_equal_their_twin():
     unit = np.maximum(start, 0) / np.linalg.norm(np.maximum(start, 0))
     for steps in (1, 7):
         np.testing.assert_allclose(
-            climb_nonnegative(B, start, shift, steps, 0.0), climb_twin(B, unit, shift, steps)
+            climb_in_cone(B, np.ones(6), start, shift, steps, 0.0),
+            climb_twin(B, unit, shift, steps),
         )
-    settled = climb_nonnegative(B, start, shift, 5000, 1e-12)
+    settled = climb_in_cone(B, np.ones(6), start, shift, 5000, 1e-12)
     gradient = B @ settled
     value = settled @ gradient
     np.testing.assert_allclose(gradient[settled > 0], value * settled[settled > 0], atol=1e-8)
     assert (gradient[settled == 0] <= 1e-8).all()
     np.testing.assert_array_equal(
-        climb_nonnegative(np.diag([1.0, 3.0]), np.array([-1.0, -1.0]), 0.0, 5, 0.0), [0.0, 1.0]
+        climb_in_cone(np.diag([1.0, 3.0]), np.ones(2), -np.ones(2), 0.0, 5, 0.0), [0.0, 1.0]
     )
 
 

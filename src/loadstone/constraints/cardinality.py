@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
+from typing import Self
 
 import numpy as np
 
-from loadstone.constraints.protocol import Array
+from loadstone.constraints.columns import (
+    allowed_part,
+    broken_features,
+    broken_norm,
+    least_loss,
+    on_columns,
+    top_k,
+)
+from loadstone.constraints.features import (
+    NONE,
+    check_length,
+    constant_features,
+    moved,
+    places_of,
+    refuse_nothing_left,
+)
+from loadstone.constraints.protocol import Array, Indices
+from loadstone.constraints.words import counted, kind_of, short_repr
 
-_NONE = np.empty(0, dtype=np.intp)
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoadingConstraint:
     """Cardinality times non-negativity, with features that must or must not be used.
 
@@ -28,18 +46,26 @@ class LoadingConstraint:
         promise of a non-zero value: under ``nonnegative`` the best value can be zero.
     forbidden : ndarray of intp
         Features that stay zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from loadstone.constraints import LoadingConstraint
+    >>> constraint = LoadingConstraint(4, 2)
+    >>> constraint.best_loading(np.array([3.0, 1.0, -4.0, 2.0]))
+    array([ 0.6,  0. , -0.8,  0. ])
+    >>> constraint.broken_rule(np.full(4, 0.5))
+    'it uses 4 features, more than n_nonzero=2'
     """
 
     n_features: int
     n_nonzero: int
     nonnegative: bool = False
-    forced: Array = field(default_factory=lambda: _NONE)
-    forbidden: Array = field(default_factory=lambda: _NONE)
+    forced: Indices = field(default_factory=lambda: NONE)
+    forbidden: Indices = field(default_factory=lambda: NONE)
 
     def __post_init__(self) -> None:
-        if self.n_available < 1:
-            msg = f"all {self.n_features} features are forbidden; allow at least one"
-            raise ValueError(msg)
+        refuse_nothing_left(self.n_features, self.forbidden)
         clash = np.intersect1d(self.forced, self.forbidden)
         if clash.size:
             msg = f"feature(s) {clash.tolist()} are both forced and forbidden; choose one"
@@ -50,6 +76,9 @@ class LoadingConstraint:
                 f"for fewer; raise n_nonzero to at least {self.forced.size} or force fewer features"
             )
             raise ValueError(msg)
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def n_available(self) -> int:
@@ -66,22 +95,74 @@ class LoadingConstraint:
         """Whether any unit vector is allowed, as in plain PCA."""
         return not self.nonnegative and self.size >= self.n_features
 
-    def without(self, support: Array) -> LoadingConstraint:
-        """The same with the features of ``support`` used up (forced ones included)."""
+    @property
+    def signs(self) -> Array | None:
+        """+1 throughout where loadings are non-negative."""
+        return np.ones(self.n_features, dtype=np.int8) if self.nonnegative else None
+
+    @property
+    def refits(self) -> bool:
+        """On the features of ``w`` and the forced ones only the signs still matter."""
+        return True
+
+    @property
+    def largest_l1(self) -> float:
+        """The square root of the number of places."""
+        return sqrt(self.size)
+
+    def without(self, features: Indices) -> Self:
+        """The same with ``features`` used up (forced ones included)."""
         return replace(
             self,
-            forced=np.setdiff1d(self.forced, support),
-            forbidden=np.union1d(self.forbidden, support).astype(np.intp),
+            forced=np.setdiff1d(self.forced, features),
+            forbidden=np.union1d(self.forbidden, features).astype(np.intp),
         )
 
-    def on(self, features: Array) -> LoadingConstraint:
-        """The same for loadings on ``features`` (sorted, forced ones included) alone."""
+    def on(self, features: Indices) -> Self:
+        """The same for loadings on ``features`` (forced ones included) alone, in their order."""
+        missing = self.forced[places_of(features, self.n_features)[self.forced] < 0]
+        if missing.size:
+            msg = f"forced feature(s) {missing.tolist()} are not among those kept; keep them"
+            raise ValueError(msg)
         return replace(
             self,
             n_features=features.size,
-            forced=np.searchsorted(features, self.forced),
-            forbidden=np.flatnonzero(np.isin(features, self.forbidden)),
+            forced=moved(self.forced, features, self.n_features),
+            forbidden=moved(self.forbidden, features, self.n_features),
         )
+
+    def bound_to(
+        self, n_features: int, names: Sequence[str] | None = None, constant: Array | None = None
+    ) -> Self:
+        """The same without features that do not vary; PCA needs nothing closed."""
+        check_length("the constraint", self.n_features, n_features)
+        closed = constant_features(constant)
+        stuck = np.intersect1d(self.forced, closed)
+        if stuck.size:
+            msg = (
+                f"forced feature(s) {stuck.tolist()} are constant and cannot be used; "
+                "do not force them"
+            )
+            raise ValueError(msg)
+        return self if self.is_free or closed.size == 0 else self.without(closed)
+
+    def describe(self) -> str:
+        """In words."""
+        words = kind_of(nonnegative=self.nonnegative)
+        if self.n_nonzero < self.n_features:
+            words += f" of {counted(self.n_nonzero, 'feature')}"
+        return words + (f", {self.forced.size} of them forced" if self.forced.size else "")
+
+    @classmethod
+    def examples(cls, n_features: int) -> list[Self]:
+        """Sizes, signs, and features that must or must not be used."""
+        return [
+            cls(n_features, 3),
+            cls(n_features, 3, nonnegative=True),
+            cls(n_features, n_features, nonnegative=True),
+            cls(n_features, 3, forced=np.array([1])),
+            cls(n_features, 3, nonnegative=True, forbidden=np.array([0, 2])),
+        ]
 
     def best_loading(self, direction: Array) -> Array:
         """Argmax of <direction, w> over allowed unit-norm w: keep the largest, normalise.
@@ -89,7 +170,7 @@ class LoadingConstraint:
         Where no entry points in an allowed direction the best allowed vector is the
         single feature that loses least; the result is never zero.
         """
-        return self._on_columns(direction, self._kept)
+        return on_columns(direction, self._kept)
 
     def shrunken_loading(self, direction: Array) -> Array:
         """Soft threshold at the largest entry left out, normalised.
@@ -98,7 +179,7 @@ class LoadingConstraint:
         :meth:`best_loading`, so ties cannot change the cardinality; a column whose
         kept entries all tie with the threshold is not shrunken at all.
         """
-        return self._on_columns(direction, self._shrunken)
+        return on_columns(direction, self._shrunken)
 
     def candidates(self, direction: Array) -> Array:
         """How much each entry is worth keeping: |direction| or its positive part."""
@@ -111,10 +192,27 @@ class LoadingConstraint:
         """Indices kept by :meth:`best_loading` for a single direction, in order."""
         return np.sort(self._top(direction[:, None])[:, 0])
 
-    def _on_columns(self, direction: Array, keep: object) -> Array:
-        block = direction[:, None] if direction.ndim == 1 else direction
-        result = keep(block)  # type: ignore[operator]
-        return result[:, 0] if direction.ndim == 1 else result
+    def support(self, w: Array) -> Indices:
+        """The features of ``w`` and the forced ones."""
+        return np.union1d(np.flatnonzero(w), self.forced).astype(np.intp)
+
+    def units(self, w: Array) -> list[Indices]:
+        """Single features, the forced ones aside."""
+        return list(np.setdiff1d(np.flatnonzero(w), self.forced)[:, None])
+
+    def largest_sum(self, terms: Array) -> Array:
+        """Forced terms and the largest others."""
+        return on_columns(terms, self._largest_sum)
+
+    def _largest_sum(self, terms: Array) -> Array:
+        terms = np.array(terms)
+        terms[self.forbidden] = 0
+        total: Array = terms[self.forced].sum(axis=0)
+        terms[self.forced] = 0
+        free = self.size - self.forced.size
+        if free > 0:
+            total = total + np.take_along_axis(terms, top_k(terms, free), axis=0).sum(axis=0)
+        return total
 
     def _top(self, block: Array) -> Array:
         """Row indices of the places filled, shape (size, n_columns)."""
@@ -125,16 +223,12 @@ class LoadingConstraint:
 
     def _kept(self, block: Array) -> Array:
         top = self._top(block)
-        values = np.take_along_axis(block, top, axis=0)
-        if self.nonnegative:
-            values = np.maximum(values, 0)
+        values = allowed_part(np.take_along_axis(block, top, axis=0), self._side)
         return self._scattered(block, top, values)
 
     def _shrunken(self, block: Array) -> Array:
         top = self._top(block)
-        values = np.take_along_axis(block, top, axis=0)
-        if self.nonnegative:
-            values = np.maximum(values, 0)
+        values = allowed_part(np.take_along_axis(block, top, axis=0), self._side)
         worth = self.candidates(block)
         np.put_along_axis(worth, top, 0, axis=0)
         threshold = np.maximum(worth.max(axis=0), 0)
@@ -143,21 +237,18 @@ class LoadingConstraint:
         shrunken[:, tied] = values[:, tied]
         return self._scattered(block, top, shrunken)
 
+    @property
+    def _side(self) -> Array | None:
+        return np.ones(1, dtype=np.int8) if self.nonnegative else None
+
     def _scattered(self, block: Array, top: Array, values: Array) -> Array:
         norms = np.linalg.norm(values, axis=0)
         empty = ~(norms > 0)
         W = np.zeros(block.shape, dtype=block.dtype, order="F")
         np.put_along_axis(W, top, values / np.where(empty, 1, norms), axis=0)
         for column in np.flatnonzero(empty):
-            W[:, column] = self._least_loss(block[:, column])
+            W[:, column] = least_loss(block[:, column], self.signs, self.forbidden)
         return W
-
-    def _least_loss(self, direction: Array) -> Array:
-        allowed = direction.astype(np.float64, copy=True)
-        allowed[self.forbidden] = -np.inf
-        w = np.zeros_like(direction)
-        w[int(np.argmax(allowed))] = 1
-        return w
 
     def allows(self, w: Array) -> bool:
         """Whether ``w`` has unit norm, few enough places, allowed signs and features."""
@@ -165,37 +256,14 @@ class LoadingConstraint:
 
     def broken_rule(self, w: Array) -> str | None:
         """The first rule ``w`` breaks, as a sentence; ``None`` where it keeps them all."""
-        tol = 1e3 * float(np.finfo(np.asarray(w).dtype).eps)
-        used = np.union1d(np.flatnonzero(w), self.forced)
-        norm = float(np.linalg.norm(w))
-        if abs(norm - 1) > tol:
-            return f"its norm is {norm:.6g}, not 1"
-        if used.size > self.n_nonzero:
-            return f"it uses {used.size} features, more than n_nonzero={self.n_nonzero}"
-        if self.nonnegative and w.min() < 0:
-            return f"its smallest loading is {w.min():.6g}, below 0"
-        if self.forbidden.size and w[self.forbidden].any():
-            bad = self.forbidden[np.flatnonzero(w[self.forbidden])]
-            return f"it uses the forbidden feature(s) {bad.tolist()}"
-        return None
+        return (
+            broken_norm(w, self.n_features)
+            or self._too_many(w)
+            or broken_features(w, self.signs, self.forbidden)
+        )
 
-    def relaxed(self) -> LoadingConstraint:
-        """On a fixed support only the signs still matter."""
-        return self
-
-
-def top_k(worth: Array, k: int) -> Array:
-    """Row indices of the ``k`` largest entries of each column; ties go to the first row."""
-    n = worth.shape[0]
-    if k >= n:
-        return np.repeat(np.arange(n)[:, None], worth.shape[1], axis=1)
-    rows = np.ascontiguousarray(worth.T)
-    top = np.argpartition(rows, n - k, axis=1)[:, n - k :]
-    kept = np.take_along_axis(rows, top, axis=1)
-    smallest = kept.min(axis=1, keepdims=True)
-    tied = np.flatnonzero((rows == smallest).sum(axis=1) > (kept == smallest).sum(axis=1))
-    for row in tied:
-        above = np.flatnonzero(rows[row] > smallest[row])
-        equal = np.flatnonzero(rows[row] == smallest[row])
-        top[row] = np.concatenate([above, equal[: k - above.size]])
-    return top.T
+    def _too_many(self, w: Array) -> str | None:
+        used = self.support(w).size
+        if used <= self.n_nonzero:
+            return None
+        return f"it uses {used} features, more than n_nonzero={self.n_nonzero}"

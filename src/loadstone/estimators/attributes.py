@@ -27,9 +27,7 @@ COMPONENTS: dict[str, Attribute] = {
         _EACH, "Adjusted variance: what each component explains beyond those before it."
     ),
     "explained_variance_ratio_": Attribute(_EACH, "The same as a share of the total variance."),
-    "marginal_variance_": Attribute(
-        _EACH, "Variance of the scores of each component alone."
-    ),
+    "marginal_variance_": Attribute(_EACH, "Variance of the scores of each component alone."),
     "total_variance_": Attribute("float", "Trace of the covariance."),
     "orthogonality_violation_": Attribute(
         _PAIRS, "``|w_i'w_j|`` for every pair of components, zero on the diagonal."

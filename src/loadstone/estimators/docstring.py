@@ -43,7 +43,9 @@ def composed(doc: str, fields: Iterable[Field[Any]], attributes: Mapping[str, At
     parts = [head, _section("Parameters", texts.values()), _section("Attributes", known.values())]
     parts += [f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items()]
     text = "\n\n".join(part.strip("\n") for part in parts if part)
-    lines = [line if i == 0 or not line else _INDENT + line for i, line in enumerate(text.split("\n"))]
+    lines = [
+        line if i == 0 or not line else _INDENT + line for i, line in enumerate(text.split("\n"))
+    ]
     return "\n".join(lines) + f"\n{_INDENT}"
 
 

@@ -110,7 +110,7 @@ class EMPCA(ExtendableMixin, SequentialComponents):
         return self.init or ("random" if self.nonnegative else "pca")
 
     def _solver(self, task: Task) -> EM:
-        return EM(self._start(), self.n_init, self.max_iter, self.tol)
+        return EM(init=self._start(), n_init=self.n_init, max_iter=self.max_iter, tol=self.tol)
 
     def _search(self, task: Task) -> Found:
         if not self.warm_start or self._start() != "pca":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -11,14 +11,12 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval
 from loadstone.certificates import Certificate, prove
-from loadstone.constraints import Constraint
-from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
 from loadstone.estimators.found import Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
-from loadstone.estimators.sequential import SequentialComponents
-from loadstone.extraction import Extraction, Plan, competitions
+from loadstone.estimators.sequential import Rival, SequentialComponents
+from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.exact import ExactSearch
 from loadstone.solvers.portfolio import Portfolio
@@ -105,23 +103,20 @@ class ExactSparsePCA(SequentialComponents):
         return None
 
     def _proofs(
-        self,
-        task: Task,
-        loadings: Array,
-        extraction: Extraction,
-        constraints: Sequence[Constraint],
-        plan: Plan,
+        self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
     ) -> list[Certificate] | None:
-        compete = competitions(task.data.S, loadings, constraints, plan)
         certificates = []
-        for w, search, (S, constraint, sentence) in zip(
-            loadings.T, extraction.searches, compete, strict=True
-        ):
+        for (w, S, constraint, name), search in zip(rivals, searches, strict=True):
             certificate = search.details.get("certificate")
             # The search may have spoken about another component than the one returned.
             if certificate is None or not np.array_equal(certificate.loading != 0, w != 0):
                 certificate = prove(
-                    S, constraint, w, effort="full", time_limit=self.time_limit, gap_tol=self.gap_tol
+                    S,
+                    constraint,
+                    w,
+                    effort="full",
+                    time_limit=self.time_limit,
+                    gap_tol=self.gap_tol,
                 )
-            certificates.append(replace(certificate, relative_to=sentence))
+            certificates.append(replace(certificate, relative_to=name))
         return certificates

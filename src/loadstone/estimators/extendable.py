@@ -69,7 +69,8 @@ class ExtendableMixin:
         sizes = _sizes_asked_for(self, data) + _more_sizes(self, n_components, n_nonzero, data)
         earlier = self.components_.T.astype(data.S.dtype)
         task = Task(data, seeded(self.random_state))
-        found = self._found(task, self._constraints(data, sizes), earlier=earlier)
+        known = vars(self).get("certificates_", ())
+        found = self._found(task, self._constraints(data, sizes), earlier=earlier, known=known)
         tell(found)
         store(self, data, _joined(self, found))
         return self
@@ -85,14 +86,10 @@ def _joined(model: SequentialComponents, found: Found) -> Found:
         "objective_": model.objective_ + [search.objective for search in searches],
         "n_iter_": max([model.n_iter_, *(search.n_iter for search in searches)]),
     }
-    if found.certificates is None:
-        return replace(found, values=values)
-    return replace(found, values=values, certificates=(*model.certificates_, *found.certificates))
+    return replace(found, values=values)
 
 
-def _same_data(
-    model: SequentialComponents, X: Any, covariance: Any, sample_weight: Any
-) -> Reading:
+def _same_data(model: SequentialComponents, X: Any, covariance: Any, sample_weight: Any) -> Reading:
     """The data of the fit, read again and recognised by its moments."""
     if covariance is not None:
         n_samples = None if np.isnan(model.n_samples_) else model.n_samples_

@@ -18,11 +18,11 @@ from loadstone.estimators.base import Components
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.fitted_model import FittedModel, spread
 from loadstone.estimators.found import Found, Task
-from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
 from loadstone.estimators.projection import check_scores, project, project_block
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 #: What the documentation says of every Gaussian model.
@@ -255,9 +255,9 @@ class GaussianComponents(Components):
         return (X if self.scale_ is None else X * self.scale_) + self.mean_
 
     def __sklearn_tags__(self) -> Any:
-        """Describe the estimator to scikit-learn: new data may have holes."""
+        """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self._allows_missing
         return tags
 
     def _affine(self, V: Array) -> tuple[Array, Array]:

@@ -72,9 +72,7 @@ SHARED: dict[str, Parameter] = {
         '``"orthogonalized_hotelling"``.',
         [StrOptions(set(DEFLATION_NAMES))],
     ),
-    "renormalize": Parameter(
-        "bool", "Re-optimise the loadings on the support found.", ["boolean"]
-    ),
+    "renormalize": Parameter("bool", "Re-optimise the loadings on the support found.", ["boolean"]),
     "standardize": Parameter(
         "bool", "Scale each feature to unit variance, without copying the data.", ["boolean"]
     ),
@@ -95,9 +93,7 @@ SHARED: dict[str, Parameter] = {
     ),
     "n_init": Parameter("int", "Number of starts; the best result is kept.", [COUNT]),
     "max_iter": Parameter("int", "Largest number of iterations.", [COUNT]),
-    "tol": Parameter(
-        "float", "Change of direction at which a search has settled.", [NOT_NEGATIVE]
-    ),
+    "tol": Parameter("float", "Change of direction at which a search has settled.", [NOT_NEGATIVE]),
     "n_jobs": Parameter("int or None", "Fits in parallel, by joblib.", [None, Integral]),
     "random_state": Parameter(
         "int, RandomState instance or None", "Seed of the random starts.", ["random_state"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, ClassVar
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.certificates import Certificate
 from loadstone.constraints import Constraint
-from loadstone.covariance import Array
+from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.checks import (
     build_constraints,
@@ -18,11 +19,21 @@ from loadstone.estimators.checks import (
 )
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.reading import Reading
-from loadstone.extraction import Extraction, Orthogonality, Plan, one_by_one, signed
+from loadstone.extraction import (
+    Extraction,
+    Orthogonality,
+    Plan,
+    competitions,
+    one_by_one,
+    signed,
+)
+from loadstone.loadings import Loadings
 from loadstone.solvers.protocol import Solver
 
 #: Parts of a plan that are parameters of some estimators.
 PLANNED = ("deflation", "refine", "renormalize")
+#: A component, and what it competes for: covariance, constraint, and what to call them.
+Rival = tuple[Array, Covariance, Constraint, str]
 
 
 class SequentialComponents(Components):
@@ -49,9 +60,9 @@ class SequentialComponents(Components):
         return {}
 
     def _proofs(
-        self, task: Task, extraction: Extraction, rivals: Sequence[Competition], n_known: int
+        self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
     ) -> list[Certificate] | None:
-        """Certificates of the components after the first ``n_known``, where asked for."""
+        """Certificates of the components that have none yet, where asked for."""
         return None
 
     def _n_tasks(self) -> int | None:
@@ -81,11 +92,13 @@ class SequentialComponents(Components):
             earlier=earlier,
         )
         loadings = signed(extraction.matrix, constraints)
-        proofs = self._proofs(task, loadings, extraction, constraints, plan)
+        compete = competitions(task.data.S, loadings, constraints, plan)
+        rivals = ((w, *rival) for w, rival in zip(loadings.T, compete, strict=True))
+        proofs = self._proofs(task, islice(rivals, len(known), None), extraction.searches)
         return Found(
             loadings=loadings,
             searches=extraction.searches,
-            certificates=None if proofs is None else tuple(proofs),
+            certificates=None if proofs is None else (*known, *proofs),
             values=self._values(extraction),
             shortfall=extraction.exhausted,
         )

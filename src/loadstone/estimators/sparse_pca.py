@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from loadstone._sklearn_compat import Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
 from loadstone.certificates import Certificate, prove
-from loadstone.constraints import Constraint
-from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Task
 from loadstone.estimators.parameters import SHARED
-from loadstone.estimators.sequential import SequentialComponents
-from loadstone.extraction import Extraction, Plan, competitions
+from loadstone.estimators.sequential import Rival, SequentialComponents
+from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.portfolio import Portfolio
 
@@ -136,19 +134,11 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         return replace(EFFORTS[self.effort], max_iter=self.max_iter, tol=self.tol)
 
     def _proofs(
-        self,
-        task: Task,
-        loadings: Array,
-        extraction: Extraction,
-        constraints: Sequence[Constraint],
-        plan: Plan,
+        self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
     ) -> list[Certificate] | None:
         if not self.certify:
             return None
-        n_earlier = loadings.shape[1] - len(extraction.searches)
-        compete = competitions(task.data.S, loadings, constraints, plan)
         return [
-            prove(S, constraint, w, effort=self.certify, relative_to=sentence, progress=task.proof)
-            for j, (w, (S, constraint, sentence)) in enumerate(zip(loadings.T, compete, strict=True))
-            if j >= n_earlier
+            prove(S, constraint, w, effort=self.certify, relative_to=name, progress=task.proof)
+            for w, S, constraint, name in rivals
         ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +18,7 @@ from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.variational_bayes.hyperparameters import check_hyperparameters
 from loadstone.solvers.variational_bayes.latent import Observations, complete_observations
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.model import Posterior, VariationalBayes
@@ -230,25 +229,6 @@ class SparseProbabilisticPCA(GaussianComponents):
                 best = posterior
         assert best is not None
         return best
-
-
-def check_hyperparameters(prior: str, given: Mapping[str, float] | None) -> dict[str, float]:
-    """Fixed hyperparameters, each known to the prior, positive and finite."""
-    known = [f.name for f in fields(PRIORS[prior])]
-    checked = {}
-    for name, value in (given or {}).items():
-        if name not in known:
-            has = f"has {' and '.join(known)}" if known else "has none"
-            msg = f"hyperparameters names {name!r}, but the prior {prior!r} {has}"
-            raise ValueError(msg)
-        if not isinstance(value, Real) or not 1e-100 <= value <= 1e100:
-            msg = (
-                f"hyperparameters[{name!r}]={value!r} must be a number between 1e-100 and 1e100, "
-                "in squared units of the data; leave it out to have it learned"
-            )
-            raise ValueError(msg)
-        checked[name] = float(value)
-    return checked
 
 
 def _check_n_components(n_components: int | None, S: Covariance) -> int:

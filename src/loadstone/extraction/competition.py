@@ -1,42 +1,54 @@
-"""What each of several components competes for, and which sign it has."""
+"""What each component competes for, and which way round it is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
+from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance, deflate
 from loadstone.extraction.one_by_one import Plan
 
-
-def signed(loadings: Array, constraints: Sequence[Any]) -> Array:
-    """The one sign rule: the largest absolute loading is positive where both signs are allowed."""
-    if loadings.shape[1] == 0 or constraints[0].nonnegative:
-        return loadings
-    peak = np.argmax(np.abs(loadings), axis=0)
-    flip = loadings[peak, np.arange(loadings.shape[1])] < 0
-    # Adding zero turns -0.0, which prints oddly, into 0.0.
-    return np.where(flip, -loadings, loadings) + loadings.dtype.type(0)
+__all__ = ["competitions", "signed"]
 
 
 def competitions(
-    S: Covariance, loadings: Array, constraints: Sequence[Any], plan: Plan
-) -> Iterator[tuple[Covariance, Any, str]]:
-    """For each component: the covariance, the constraint and what to call them."""
+    S: Covariance, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+) -> Iterator[tuple[Covariance, Constraint, str]]:
+    """For each component: the covariance, the constraint and what to call them.
+
+    Parameters
+    ----------
+    S : Covariance
+        Of the data.
+    loadings : ndarray of shape (n_features, n_components)
+        The components in the order they were found.
+    constraints : sequence of Constraint
+        At least one per component.
+    plan : Plan
+        How they were found.
+
+    Yields
+    ------
+    tuple of (Covariance, Constraint, str)
+        Each is computed when it is asked for, once.
+    """
     kind = plan.orthogonality.kind
-    disjoint = kind == "disjoint" or (kind == "strict" and constraints[0].nonnegative)
-    remaining = S
-    for index, w in enumerate(loadings.T):
+    remaining, n_removed = S, 0
+    for index in range(loadings.shape[1]):
         constraint = constraints[index]
         if index == 0:
             yield S, constraint, "in the covariance of the data"
-        elif disjoint:
+        elif plan.orthogonality.means_disjoint(constraint):
             used = np.flatnonzero(loadings[:, :index].any(axis=1))
             sentence = f"among the features free after {index} earlier component(s)"
             yield S, constraint.without(used), sentence
         else:
+            while n_removed < index:
+                earlier = loadings[:, :n_removed]
+                remaining = deflate(remaining, loadings[:, n_removed], plan.deflation, earlier)
+                n_removed += 1
             sentence = (
                 f"in the covariance left after {index} component(s), {plan.deflation} deflation"
             )
@@ -44,6 +56,14 @@ def competitions(
                 # Rivals need not keep the relation: the bound holds for more than it must.
                 sentence += f", rivals free of orthogonality={kind!r}"
             yield remaining, constraint, sentence
-        if not disjoint:
-            earlier = loadings[:, :index] if index else np.zeros_like(loadings[:, :1])
-            remaining = deflate(remaining, w, plan.deflation, earlier)
+
+
+def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:
+    """The one sign rule: the largest absolute loading is positive, where the sign is free."""
+    result: Array = loadings.copy()
+    for w, constraint in zip(result.T, constraints[: result.shape[1]], strict=True):
+        if constraint.signs is None and w[np.argmax(np.abs(w))] < 0:
+            w *= -1
+    # Adding zero turns -0.0, which prints oddly, into 0.0.
+    result += 0
+    return result

@@ -8,14 +8,16 @@ searched by constrained power steps and swaps elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.constraints import Constraint, LoadingConstraint, filled_support
 from loadstone.covariance import (
     Array,
     Covariance,
@@ -25,10 +27,15 @@ from loadstone.covariance import (
     materialise,
 )
 
-if TYPE_CHECKING:
-    from loadstone.constraints import LoadingConstraint
-
-__all__ = ["MAX_ENUMERATED", "Candidate", "SupportTable", "climb", "solve_on_supports"]
+__all__ = [
+    "MAX_ENUMERATED",
+    "Candidate",
+    "SupportTable",
+    "climb",
+    "n_places",
+    "scattered",
+    "solve_on_supports",
+]
 
 #: Supports that are enumerated rather than searched.
 MAX_ENUMERATED = 5000
@@ -40,6 +47,8 @@ _ROUNDING = 1e-13
 # supports, whose eigenproblems cost more.
 _SWAP_WIDTH = 10
 _SWAP_WORK = 2000
+# A feature that stays outranks a newcomer, which outranks all others (of at most one).
+_STAYS, _JOINS = 100.0, 10.0
 # Features whose covariance is read at once to serve several supports.
 _MAX_POOL = 1024
 # Size from which on a support has its leading eigenvector alone computed, and few starts.
@@ -51,6 +60,11 @@ class Candidate(NamedTuple):
 
     w: Array
     value: float
+
+
+def n_places(constraint: Constraint) -> int:
+    """How many features one allowed vector can use."""
+    return int(constraint.largest_sum(np.ones(constraint.n_features)))
 
 
 def solve_on_supports(S: Covariance, C: Array, supports: Array) -> tuple[Array, Array]:
@@ -77,6 +91,19 @@ def solve_on_supports(S: Covariance, C: Array, supports: Array) -> tuple[Array, 
     feasible = (bound.sum(axis=1) < supports.shape[1]) & (length > 0.5)
     w = w / np.where(feasible, length, 1.0)[:, None]
     return np.where(feasible, values, -np.inf), w
+
+
+def _solve_each(S: Covariance, C: Array, supports: Sequence[Support]) -> tuple[Array, list[Array]]:
+    """Values and loadings of :func:`solve_on_supports` on supports of several sizes."""
+    values = np.full(len(supports), -np.inf)
+    loadings: list[Array] = [np.empty(0)] * len(supports)
+    sizes = np.array([support.size for support in supports])
+    for size in np.unique(sizes):
+        at = np.flatnonzero(sizes == size)
+        values[at], found = solve_on_supports(S, C, np.array([supports[int(i)] for i in at]))
+        for i, w in zip(at, found, strict=True):
+            loadings[int(i)] = w
+    return values, loadings
 
 
 def _leading(matrices: Array) -> tuple[Array, Array]:
@@ -115,8 +142,10 @@ class SupportTable:
     supports: Array
 
     @classmethod
-    def of(cls, S: Covariance, constraint: LoadingConstraint) -> SupportTable | None:
-        """All supports ``constraint`` leaves; ``None`` where they are too many."""
+    def of(cls, S: Covariance, constraint: Constraint) -> SupportTable | None:
+        """All supports of a cardinality; ``None`` for other constraints, or too many of them."""
+        if not isinstance(constraint, LoadingConstraint):
+            return None
         allowed = np.setdiff1d(np.arange(S.n_features), constraint.forbidden)
         free = np.setdiff1d(allowed, constraint.forced)
         size = constraint.size - constraint.forced.size
@@ -154,14 +183,14 @@ class SupportTable:
 
 
 def climb(
-    S: Covariance, C: Array, constraint: LoadingConstraint, starts: Array, n_polished: int = 4
+    S: Covariance, C: Array, constraint: Constraint, starts: Array, n_polished: int = 4
 ) -> Candidate | None:
     """A locally best component with ``C'w = 0`` from a block of starting directions.
 
     Constrained power steps take the whole block along; the best columns are then
     improved by swapping single features.
     """
-    if constraint.size > _LARGE:
+    if n_places(constraint) > _LARGE:
         starts, n_polished = starts[:, : _LARGE // 32], 1
     found = _power(S, C, constraint, starts)
     best: Candidate | None = None
@@ -173,19 +202,18 @@ def climb(
 
 
 def _power(
-    S: Covariance, C: Array, constraint: LoadingConstraint, W: Array, max_iter: int = 30
+    S: Covariance, C: Array, constraint: Constraint, W: Array, max_iter: int = 30
 ) -> list[Candidate]:
     """Support of the constrained gradient, exact loadings on it, repeat; best first."""
     best: dict[bytes, Candidate] = {}
     seen: set[bytes] = set()
     for _ in range(max_iter):
-        supports = np.array([constraint.best_support(w) for w in W.T])
-        fresh = [i for i, s in enumerate(supports) if s.tobytes() not in seen]
-        if not fresh:
+        proposed = {s.tobytes(): s for s in (filled_support(constraint, w) for w in W.T)}
+        supports = [support for key, support in sorted(proposed.items()) if key not in seen]
+        if not supports:
             break
-        supports = np.unique(supports[fresh], axis=0)
-        seen.update(s.tobytes() for s in supports)
-        values, loadings = solve_on_supports(S, C, supports)
+        seen.update(support.tobytes() for support in supports)
+        values, loadings = _solve_each(S, C, supports)
         kept = np.flatnonzero(values > 0)
         if kept.size == 0:
             break
@@ -211,34 +239,51 @@ def _gradient(SW: Array, C: Array, W: Array) -> Array:
 
 
 def _swap(
-    S: Covariance,
-    C: Array,
-    constraint: LoadingConstraint,
-    candidate: Candidate,
-    max_rounds: int = 20,
+    S: Covariance, C: Array, constraint: Constraint, candidate: Candidate, max_rounds: int = 20
 ) -> Candidate:
-    """Exchange one feature at a time as long as the variance rises."""
-    width = min(_SWAP_WIDTH, _SWAP_WORK // constraint.size)
+    """Take out one unit and let one feature in, as long as the variance rises."""
+    width = min(_SWAP_WIDTH, _SWAP_WORK // n_places(constraint))
     for _ in range(max_rounds if width else 0):
         w = candidate.w
-        inside = np.flatnonzero(w)
         gradient = _gradient((S @ w)[:, None], C, w[:, None])[:, 0]
-        worth = constraint.candidates(gradient[:, None])[:, 0]
-        worth[inside] = -1
-        n_new = min(width, int((worth >= 0).sum()))
-        newcomers = np.argpartition(-worth, n_new - 1)[:n_new] if n_new else np.empty(0, np.intp)
-        leavers = np.setdiff1d(inside, constraint.forced)
-        leavers = leavers[np.argsort(np.abs(w[leavers]), kind="stable")][:width]
-        if inside.size < constraint.size:
-            trials = [np.append(inside, i) for i in newcomers]
-        else:
-            trials = [np.append(inside[inside != o], i) for o in leavers for i in newcomers]
-        if not trials:
+        supports = _neighbours(constraint, w, gradient, width)
+        if not supports:
             break
-        supports = np.sort(np.array(trials), axis=1)
-        values, loadings = solve_on_supports(S, C, supports)
+        values, loadings = _solve_each(S, C, supports)
         i = int(np.argmax(values))
         if not values[i] > candidate.value * (1 + 1e-12):
             break
         candidate = Candidate(scattered(S, supports[i], loadings[i]), float(values[i]))
     return candidate
+
+
+def _neighbours(constraint: Constraint, w: Array, gradient: Array, width: int) -> list[Support]:
+    """Supports that one feature joins, with and, where there is room, without one unit leaving."""
+    outside = np.abs(gradient).astype(np.float64)
+    outside /= max(float(outside.max()), np.finfo(np.float64).tiny)
+    worth = outside.copy()
+    worth[w != 0] = worth[constraint.forbidden] = -1.0
+    n_new = min(width, int((worth >= 0).sum()))
+    newcomers = np.argpartition(-worth, n_new - 1)[:n_new] if n_new else np.empty(0, np.intp)
+    outside[w != 0] = _STAYS
+    units = sorted(constraint.units(w), key=lambda unit: float(np.linalg.norm(w[unit])))
+    rivals = [_left(constraint, outside, unit) for unit in units[:width]]
+    if constraint.support(w).size < n_places(constraint):
+        rivals.append((constraint, outside))
+    found: dict[bytes, Support] = {}
+    for rule, direction in rivals:
+        for newcomer in newcomers:
+            joined = direction.copy()
+            joined[newcomer] = _JOINS
+            support = filled_support(rule, joined)
+            found.setdefault(support.tobytes(), support)
+    return list(found.values())
+
+
+def _left(constraint: Constraint, direction: Array, unit: Support) -> tuple[Constraint, Array]:
+    """The constraint and the direction once ``unit`` has left."""
+    rest = direction.copy()
+    rest[unit] = 0.0
+    if np.union1d(constraint.forbidden, unit).size < constraint.n_features:
+        return constraint.without(unit), rest
+    return constraint, rest

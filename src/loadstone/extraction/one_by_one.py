@@ -7,11 +7,11 @@ and the data below it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from loadstone.constraints import LoadingConstraint
+from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
@@ -63,17 +63,28 @@ class Plan:
     """
 
     solver: Solver
+    _: KW_ONLY
     deflation: str = "projection"
     orthogonality: Orthogonality = field(default_factory=Orthogonality)
     refine: bool = False
     renormalize: bool = True
 
+    def refuse(self, constraints: Sequence[Constraint]) -> None:
+        """Raise with the reason where the solver or the orthogonality cannot serve a constraint."""
+        for constraint in constraints:
+            # Without constraints nobody is asked: the answer is PCA.
+            reason = None if constraint.is_free else self.solver.refuses(constraint)
+            reason = reason or self.orthogonality.refuses(constraint)
+            if reason is not None:
+                raise ValueError(reason)
+
 
 def one_by_one(
     S: Covariance,
-    constraints: Sequence[LoadingConstraint],
+    constraints: Sequence[Constraint],
     plan: Plan,
     rng: np.random.Generator,
+    *,
     starts: Array | None = None,
     report: Callable[[int, Loadings], bool] | None = None,
     earlier: Array | None = None,
@@ -84,7 +95,7 @@ def one_by_one(
     ----------
     S : Covariance
         Of the data.
-    constraints : sequence of LoadingConstraint
+    constraints : sequence of Constraint
         One per component, those of ``earlier`` included.
     plan : Plan
         Solver, deflation and orthogonality.
@@ -100,7 +111,14 @@ def one_by_one(
     Returns
     -------
     Extraction
+
+    Raises
+    ------
+    ValueError
+        Before anything is searched, where the plan cannot serve a constraint.
     """
+    _check_lengths(S, constraints)
+    plan.refuse(constraints)
     free = all(constraint.is_free for constraint in constraints)
     if free and earlier is None and plan.orthogonality.kind != "disjoint":
         return _principal_components(S, len(constraints), report)
@@ -137,12 +155,22 @@ def one_by_one(
     return Extraction(W, tuple(searches))
 
 
+def _check_lengths(S: Covariance, constraints: Sequence[Constraint]) -> None:
+    for constraint in constraints:
+        if constraint.n_features != S.n_features:
+            msg = (
+                f"{constraint!r} is about {constraint.n_features} features, the covariance has "
+                f"{S.n_features}; use constraint.bound_to({S.n_features})"
+            )
+            raise ValueError(msg)
+
+
 def _searching(
     plan: Plan, rng: np.random.Generator, starts: Array | None, said: list[Loadings]
 ) -> Search:
     """The search of a component left to itself; what the solver says is kept in ``said``."""
 
-    def search(S: Covariance, constraint: LoadingConstraint) -> Candidate:
+    def search(S: Covariance, constraint: Constraint) -> Candidate:
         found = _search(S, constraint, plan, rng, starts)
         said.append(found)
         return Candidate(*_best_of(S, found.matrix, constraint, plan))
@@ -156,7 +184,7 @@ def _enumerated(best: Candidate) -> Loadings:
 
 def _search(
     S: Covariance,
-    constraint: LoadingConstraint,
+    constraint: Constraint,
     plan: Plan,
     rng: np.random.Generator,
     starts: Array | None,
@@ -168,7 +196,7 @@ def _search(
 
 
 def _best_of(
-    S: Covariance, candidates: Array, constraint: LoadingConstraint, plan: Plan
+    S: Covariance, candidates: Array, constraint: Constraint, plan: Plan
 ) -> tuple[Array, float]:
     if not plan.renormalize:
         return candidates[:, 0], variance_of(S, candidates[:, 0])

@@ -4,7 +4,7 @@
 ``none``        deflation alone; loadings may overlap and correlate
 ``disjoint``    no feature serves two components
 ``quasi``       any two components are at least ``min_angle`` degrees apart
-``strict``      loadings are orthogonal; without negative loadings that means disjoint
+``strict``      loadings are orthogonal; where signs are given, by being disjoint
 ``uncorrelated``  scores are uncorrelated
 ==============  ==========================================================================
 """
@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loadstone.constraints import LoadingConstraint
+from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.solvers.renormalise import variance_of
 
 __all__ = [
     "ORTHOGONALITIES",
@@ -38,11 +39,16 @@ UNCORRELATED_TOL = 1e-6
 _NO_VARIANCE = 1e3
 # Starting directions for the constrained searches.
 _N_EIGENVECTORS = 8
+# Penalties on the angle, relative to the largest variance: the first one tried, the last one,
+# and how often the interval that holds the smallest sufficient one is halved.
+_FIRST_PENALTY = 0.01
+_LAST_PENALTY = 1e6
+_N_HALVED = 4
 # Shares of the used features, lightest first, that a quasi-orthogonal search may use again.
 _FREED = (0.25, 0.5, 0.75)
 
 #: Finds the best component of a covariance under a constraint, others left aside.
-Search = Callable[[Covariance, LoadingConstraint], "Candidate | None"]
+Search = Callable[[Covariance, Constraint], "Candidate | None"]
 
 
 def orthogonality_violation(loadings: Array) -> Array:
@@ -70,15 +76,27 @@ class Orthogonality:
     kind: str = "none"
     min_angle: float = 85.0
 
-    def refuses(self, constraint: LoadingConstraint) -> str | None:
+    def refuses(self, constraint: Constraint) -> str | None:
         """Why this choice makes no sense for ``constraint``; ``None`` where it does."""
-        if self.kind == "uncorrelated" and constraint.nonnegative:
+        if self.kind == "uncorrelated" and constraint.signs is not None:
             return (
                 "orthogonality='uncorrelated' needs loadings of both signs: features that "
                 "correlate positively cannot be added up to uncorrelated scores; use "
-                "nonnegative=False, or orthogonality='disjoint' or 'quasi'"
+                "nonnegative=False or free signs, or orthogonality='disjoint' or 'quasi'"
+            )
+        if self.equations(constraint) and not constraint.refits:
+            return (
+                f"orthogonality={self.kind!r} re-optimises loadings on their support, which could "
+                f"break the rule of {constraint.describe()}; use orthogonality='disjoint' or 'quasi'"
             )
         return None
+
+    def means_disjoint(self, constraint: Constraint) -> bool:
+        """Whether the relation is kept by using no feature twice.
+
+        Two vectors of the same given signs are orthogonal only then.
+        """
+        return self.kind == "disjoint" or (self.kind == "strict" and constraint.signs is not None)
 
     @property
     def largest_cosine(self) -> float:
@@ -119,7 +137,7 @@ class Orthogonality:
         S: Covariance,
         remaining: Covariance,
         others: Array,
-        constraint: LoadingConstraint,
+        constraint: Constraint,
         search: Search,
     ) -> Candidate | None:
         """The best component that relates to ``others`` as asked; ``None`` where there is none.
@@ -132,7 +150,7 @@ class Orthogonality:
             ``S`` without what ``others`` explain, by any rule of deflation.
         others : ndarray of shape (n_features, m)
             Components to relate to.
-        constraint : LoadingConstraint
+        constraint : Constraint
             What the loadings may look like.
         search : callable
             The unrelated search.
@@ -141,15 +159,15 @@ class Orthogonality:
             found = search(remaining, constraint)
         elif self.kind == "quasi":
             found = _quasi(remaining, others, self.largest_cosine, constraint, search)
-        elif self.equations(constraint):
+        elif self.means_disjoint(constraint):
+            found = _disjoint(remaining, others, constraint, search)
+        else:
             C = self.equation_columns(S, others)
             table = SupportTable.of(S, constraint)
             if table is not None:
                 found = table.best(C)
             else:
                 found = _constrained(S, C, self._relaxed(S, others), constraint, search)
-        else:
-            found = _disjoint(remaining, others, constraint, search)
         negligible = _NO_VARIANCE * np.finfo(S.dtype).eps * float(S.diagonal().max())
         return found if found is not None and found.value > negligible else None
 
@@ -163,9 +181,9 @@ class Orthogonality:
             return without_components(S, others)
         return _projected(S, np.linalg.qr(others)[0])
 
-    def equations(self, constraint: LoadingConstraint) -> bool:
+    def equations(self, constraint: Constraint) -> bool:
         """Whether the relation is a set of linear equations ``C'w = 0``."""
-        return self.kind in {"strict", "uncorrelated"} and not constraint.nonnegative
+        return self.kind in {"strict", "uncorrelated"} and constraint.signs is None
 
     def equation_columns(self, S: Covariance, others: Array) -> Array:
         """C, with columns of unit norm."""
@@ -184,7 +202,7 @@ def _projected(S: Covariance, Q: Array) -> Covariance:
 
 
 def _constrained(
-    S: Covariance, C: Array, relaxed: Covariance, constraint: LoadingConstraint, search: Search
+    S: Covariance, C: Array, relaxed: Covariance, constraint: Constraint, search: Search
 ) -> Candidate | None:
     """The best component of ``relaxed`` if it keeps the equations, else a climb that does."""
     free = search(relaxed, constraint)
@@ -196,15 +214,15 @@ def _constrained(
 
 
 def _disjoint(
-    remaining: Covariance, others: Array, constraint: LoadingConstraint, search: Search
+    remaining: Covariance, others: Array, constraint: Constraint, search: Search
 ) -> Candidate | None:
     left = _without_used(constraint, others)
     return None if left is None else search(remaining, left)
 
 
 def _without_used(
-    constraint: LoadingConstraint, others: Array, largest_allowed: float = 0.0
-) -> LoadingConstraint | None:
+    constraint: Constraint, others: Array, largest_allowed: float = 0.0
+) -> Constraint | None:
     """``constraint`` without the features that weigh more than this in any of ``others``."""
     heavy = np.flatnonzero(np.abs(others).max(axis=1) > largest_allowed)
     banned = np.union1d(heavy, constraint.forbidden)
@@ -217,13 +235,15 @@ def _quasi(
     remaining: Covariance,
     others: Array,
     limit: float,
-    constraint: LoadingConstraint,
+    constraint: Constraint,
     search: Search,
 ) -> Candidate | None:
     """Search freely; where that comes too close, climb within the angle from several supports."""
     free = search(remaining, constraint)
     if free is None or np.abs(others.T @ free.w).max() <= limit:
         return free
+    if not constraint.refits:
+        return _pushed_away(remaining, others, limit, constraint, search)
     starts = [free.w]
     weights = np.abs(others).max(axis=1)
     levels = np.quantile(weights[weights > 0], _FREED)
@@ -235,3 +255,32 @@ def _quasi(
     climbed = [climb_within_angle(remaining, others, limit, constraint, w) for w in starts]
     feasible = [candidate for candidate in climbed if candidate is not None]
     return max(feasible, key=lambda candidate: candidate.value, default=None)
+
+
+def _pushed_away(
+    remaining: Covariance, others: Array, limit: float, constraint: Constraint, search: Search
+) -> Candidate | None:
+    """The best component found with the least penalty ``alpha w'VV'w`` that keeps the angle.
+
+    For constraints that cannot be optimised on a support; features that no other
+    component uses keep any angle.
+    """
+    apart = _disjoint(remaining, others, constraint, search)
+    best = [] if apart is None else [apart]
+
+    def keeps_angle(alpha: float) -> bool:
+        penalty = alpha * np.eye(others.shape[1], dtype=others.dtype)
+        found = search(DeflatedCovariance(remaining, others, penalty), constraint)
+        if found is None or np.abs(others.T @ found.w).max() > limit:
+            return False
+        best.append(Candidate(found.w, variance_of(remaining, found.w)))
+        return True
+
+    scale = float(remaining.diagonal().max())
+    low, high = 0.0, _FIRST_PENALTY * scale
+    while high <= _LAST_PENALTY * scale and not keeps_angle(high):
+        low, high = high, 4.0 * high
+    for _ in range(_N_HALVED if high <= _LAST_PENALTY * scale else 0):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if keeps_angle(middle) else (middle, high)
+    return max(best, key=lambda candidate: candidate.value, default=None)

@@ -9,22 +9,20 @@ components that would come too close are penalised, and the constrained gradient
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.constraints import Constraint, filled_support
 from loadstone.covariance import Array, Covariance, ExplicitCovariance
 from loadstone.extraction.linear_constraints import Candidate, scattered, solve_on_supports
-from loadstone.solvers.renormalise import nonnegative_leading
-
-if TYPE_CHECKING:
-    from loadstone.constraints import LoadingConstraint
+from loadstone.solvers.renormalise import cone_leading
 
 __all__ = ["climb_within_angle"]
 
 # Between the smallest penalty that suffices and the one taken lies at most this factor.
 _PENALTY_RATIO = 1.02
-# Power steps for non-negative loadings, and the change of direction that ends them.
+# Power steps for loadings of given signs, and the change of direction that ends them.
 _MAX_STEPS = 1000
 _TURN = 1e-7
 # Penalties beyond this many times the largest variance have nothing left to change.
@@ -43,27 +41,29 @@ def climb_within_angle(
     S: Covariance,
     V: Array,
     limit: float,
-    constraint: LoadingConstraint,
+    constraint: Constraint,
     start: Array,
     max_iter: int = 20,
 ) -> Candidate | None:
-    """A locally best component with ``|V'w| <= limit``, from the support of ``start``."""
-    support = constraint.best_support(start)
+    """A locally best component with ``|V'w| <= limit``, from the support of ``start``.
+
+    The constraint has to refit: loadings are optimised on their support.
+    """
+    support = filled_support(constraint, start)
     guess = start[support]
     best: Candidate | None = None
     seen: set[bytes] = set()
     for _ in range(max_iter):
         seen.add(support.tobytes())
         block = S.block(support, support).astype(np.float64)
-        found = _solve(
-            block, V[support].astype(np.float64), limit, guess, nonnegative=constraint.nonnegative
-        )
+        signs = None if constraint.signs is None else constraint.signs[support]
+        found = _solve(block, V[support].astype(np.float64), limit, guess, signs)
         if found is None or (best is not None and found.value <= best.value):
             break
         w = scattered(S, support, found.w)
         best = Candidate(w, found.value)
         gradient = S @ w - (V @ found.multipliers).astype(S.dtype)
-        support = constraint.best_support(gradient)
+        support = filled_support(constraint, gradient)
         guess = gradient[support]
         if support.tobytes() in seen:
             break
@@ -71,14 +71,14 @@ def climb_within_angle(
 
 
 def _solve(
-    block: Array, V: Array, limit: float, guess: Array, *, nonnegative: bool
+    block: Array, V: Array, limit: float, guess: Array, signs: Array | None
 ) -> _OnSupport | None:
     """The best loadings on one support; ``None`` where no angle is wide enough."""
     active = np.zeros(V.shape[1], dtype=bool)
     while True:
-        found = _penalised(block, V[:, active], limit, guess, nonnegative=nonnegative)
+        found = _penalised(block, V[:, active], limit, guess, signs)
         if found is None:
-            return _beyond_penalties(block, V, limit, nonnegative=nonnegative)
+            return _beyond_penalties(block, V, limit, signs)
         crossed = (np.abs(V.T @ found.w) > limit) & ~active
         if not crossed.any():
             break
@@ -89,18 +89,18 @@ def _solve(
 
 
 def _penalised(
-    block: Array, V: Array, limit: float, guess: Array, *, nonnegative: bool
+    block: Array, V: Array, limit: float, guess: Array, signs: Array | None
 ) -> _OnSupport | None:
     """Smallest penalty on the columns of ``V`` that keeps all of them within the limit."""
     scale = float(np.trace(block))
     if not scale > 0.0:
         return None
-    w = _leading(block, V, 0.0, guess, nonnegative=nonnegative)
+    w = _leading(block, V, 0.0, guess, signs)
     if V.shape[1] == 0 or np.abs(V.T @ w).max() <= limit:
         return _on_support(block, V, w, 0.0)
     low, high = 0.0, 1e-3 * scale
     while True:
-        w = _leading(block, V, high, guess, nonnegative=nonnegative)
+        w = _leading(block, V, high, guess, signs)
         if np.abs(V.T @ w).max() <= limit:
             break
         low, high = high, 8.0 * high
@@ -109,7 +109,7 @@ def _penalised(
     best = _on_support(block, V, w, high)
     while high > _PENALTY_RATIO * max(low, 1e-6 * scale):
         middle = np.sqrt(max(low, 1e-6 * scale) * high)
-        w = _leading(block, V, middle, best.w, nonnegative=nonnegative)
+        w = _leading(block, V, middle, best.w, signs)
         if np.abs(V.T @ w).max() <= limit:
             high = middle
             trial = _on_support(block, V, w, middle)
@@ -123,35 +123,39 @@ def _on_support(block: Array, V: Array, w: Array, alpha: float) -> _OnSupport:
     return _OnSupport(w, float(w @ block @ w), alpha * (V.T @ w))
 
 
-def _leading(block: Array, V: Array, alpha: float, guess: Array, *, nonnegative: bool) -> Array:
-    """Leading unit vector of ``block - alpha VV'``, non-negative where asked."""
+def _leading(block: Array, V: Array, alpha: float, guess: Array, signs: Array | None) -> Array:
+    """Leading unit vector of ``block - alpha VV'`` with the given signs."""
     penalised = block - alpha * (V @ V.T)
-    if not nonnegative:
+    if signs is None or not signs.any():
         return np.linalg.eigh(penalised)[1][:, -1]
-    from loadstone.extraction.quasi_orthogonal_kernels import climb_nonnegative
+    from loadstone.extraction.quasi_orthogonal_kernels import climb_in_cone
 
     # Power steps need a positive semi-definite matrix; a shift does not move the maximiser.
     shift = alpha * float(np.linalg.norm(V, 2)) ** 2 if V.size else 0.0
     start = np.ascontiguousarray(guess, dtype=np.float64)
-    return climb_nonnegative(np.ascontiguousarray(penalised), start, shift, _MAX_STEPS, _TURN)
+    matrix = np.ascontiguousarray(penalised)
+    w: Array = climb_in_cone(matrix, signs.astype(np.float64), start, shift, _MAX_STEPS, _TURN)
+    return w
 
 
 def _beyond_penalties(
-    block: Array, V: Array, limit: float, *, nonnegative: bool
+    block: Array, V: Array, limit: float, signs: Array | None
 ) -> _OnSupport | None:
     """The limit of an infinite penalty: exactly orthogonal loadings, or else a single feature."""
     size = len(block)
     w, value = np.zeros(size), 0.0
-    if nonnegative:
+    if signs is not None:
+        # Features that no other component uses are orthogonal to all of them, whatever the signs.
         unused = np.flatnonzero(~V.any(axis=1))
         if unused.size:
             local = ExplicitCovariance(block[np.ix_(unused, unused)])
-            w[unused], value = nonnegative_leading(local, np.ones(unused.size))
+            w[unused], value = cone_leading(local, np.zeros(unused.size), signs[unused])
     else:
         values, loadings = solve_on_supports(ExplicitCovariance(block), V, np.arange(size)[None, :])
         w, value = loadings[0], float(values[0])
     if not value > 0.0 or np.abs(V.T @ w).max(initial=0.0) > limit:
         alone = np.where(np.abs(V).max(axis=1) <= limit, np.diagonal(block), 0.0)
         w, value = np.zeros(size), float(alone.max())
-        w[np.argmax(alone)] = 1.0
+        best = int(np.argmax(alone))
+        w[best] = -1.0 if signs is not None and signs[best] < 0 else 1.0
     return _OnSupport(w, value, np.zeros(V.shape[1])) if value > 0.0 else None

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
-from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
+from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb, n_places
 from loadstone.extraction.orthogonality import Orthogonality, Search, without_components
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.metrics import adjusted_variance, marginal_variance
@@ -26,8 +27,6 @@ from loadstone.solvers.coordinate_ascent import CoordinateAscent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from loadstone.constraints import LoadingConstraint
 
 __all__ = ["refine"]
 
@@ -50,7 +49,7 @@ _JOINT_PENALTIES = ((3.0, 0.0), (3.0, 0.3), (1.0, 0.3))
 def refine(
     S: Covariance,
     loadings: Array,
-    constraints: Sequence[LoadingConstraint],
+    constraints: Sequence[Constraint],
     rule: Orthogonality,
     search: Search,
     rng: np.random.Generator,
@@ -64,7 +63,7 @@ def refine(
         The data.
     loadings : ndarray of shape (n_features, n_components)
         Unit-norm components that keep every constraint.
-    constraints : sequence of LoadingConstraint
+    constraints : sequence of Constraint
         One for each component.
     rule : Orthogonality
         How the components relate to one another.
@@ -101,7 +100,7 @@ class _Problem:
     """What a round needs to know."""
 
     S: Covariance
-    constraints: tuple[LoadingConstraint, ...]
+    constraints: tuple[Constraint, ...]
     rule: Orthogonality
     search: Search
     rng: np.random.Generator
@@ -129,14 +128,18 @@ class _Problem:
         if not self.score(new) > self.score(old) * (1 + _GAIN):
             return False
         # Components of the size asked for are not traded for smaller ones.
-        sized = any(c.n_nonzero < c.n_features for c in self.constraints)
+        sized = any(n_places(c) < c.n_features for c in self.constraints)
         if sized and np.count_nonzero(new) < np.count_nonzero(old):
             return False
-        if any(not c.allows(w) for c, w in zip(self.constraints, new.T, strict=True)):
+        if not self._allows(new):
             return False
         return self.keeps_adjusted(new, old if not self.is_linear else new) and (
             self.rule.broken_promise(self.S, new) == 0.0
         )
+
+    def _allows(self, loadings: Array) -> bool:
+        pairs = zip(self.constraints, loadings.T, strict=True)
+        return all(constraint.allows(w) for constraint, w in pairs)
 
     def keeps_adjusted(self, new: Array, old: Array) -> bool:
         """Whether the adjusted variance of ``new`` is at least that of ``old``."""
@@ -180,17 +183,16 @@ class _Problem:
             W[:, j] = found.w
             kept = np.append(kept, j)
         W = self.passes(W)
-        if len({c.n_nonzero for c in self.constraints}) == 1:
-            W = W[:, np.argsort(-marginal_variance(self.S, W), kind="stable")]
-        return W
+        ordered = W[:, np.argsort(-marginal_variance(self.S, W), kind="stable")]
+        return ordered if self._allows(ordered) else W
 
     def _table(self, j: int) -> SupportTable | None:
-        if not self.is_linear:
+        constraint = self.constraints[j]
+        if not self.is_linear or not isinstance(constraint, LoadingConstraint):
             return None
-        size = self.constraints[j].size
-        if size not in self.tables:
-            self.tables[size] = SupportTable.of(self.S, self.constraints[j])
-        return self.tables[size]
+        if constraint.size not in self.tables:
+            self.tables[constraint.size] = SupportTable.of(self.S, constraint)
+        return self.tables[constraint.size]
 
     def _find(self, j: int, others: Array, current: Array) -> Candidate | None:
         """The best component j beside ``others``."""
@@ -208,15 +210,13 @@ class _Problem:
             return table.best(self.rule.equation_columns(self.S, others), discount)
         return self._search(self._with_bans(self.constraints[j], removed), others, removed)
 
-    def _search(
-        self, constraint: LoadingConstraint, others: Array, starts: Array
-    ) -> Candidate | None:
+    def _search(self, constraint: Constraint, others: Array, starts: Array) -> Candidate | None:
         if self.is_linear:
             C = self.rule.equation_columns(self.S, others)
             starts = np.column_stack([starts, self._eigenvectors()])
             return climb(self.S, C, constraint, starts, n_polished=1)
         remaining = without_components(self.S, others)
-        if self.rule.kind == "quasi" and starts.shape[1] == 1:
+        if self.rule.kind == "quasi" and starts.shape[1] == 1 and constraint.refits:
             limit = self.rule.largest_cosine
             return climb_within_angle(remaining, others, limit, constraint, starts[:, 0])
         return self.rule.find(self.S, remaining, others, constraint, self.search)
@@ -227,7 +227,8 @@ class _Problem:
         They share the variance more evenly than components found one after another,
         which passes alone do not undo.
         """
-        if self.rule.kind != "quasi" or not self.constraints[0].nonnegative:
+        signs = self.constraints[0].signs
+        if self.rule.kind != "quasi" or signs is None or signs.min() < 1:
             return []
         starts = []
         for overlap_penalty, sparsity_penalty in _JOINT_PENALTIES:
@@ -259,8 +260,12 @@ class _Problem:
             self.cache["V"] = leading_eigenpairs(self.S, min(8, self.S.n_features), 1e-3)[1]
         return self.cache["V"]
 
-    def _with_bans(self, constraint: LoadingConstraint, removed: Array) -> LoadingConstraint:
-        used = np.setdiff1d(np.flatnonzero(removed.any(axis=1)), constraint.forced)
+    def _with_bans(self, constraint: Constraint, removed: Array) -> Constraint:
+        units = [unit for w in removed.T for unit in constraint.units(w)]
+        movable = np.concatenate([np.empty(0, dtype=np.intp), *units])
+        used = np.intersect1d(np.flatnonzero(removed.any(axis=1)), movable)
         ban = used[self.rng.random(used.size) < _BAN_RATE]
-        left = constraint.n_available - np.setdiff1d(ban, constraint.forbidden).size
-        return constraint.without(ban) if left >= max(1, constraint.size) else constraint
+        if np.union1d(ban, constraint.forbidden).size >= constraint.n_features:
+            return constraint
+        fewer = constraint.without(ban)
+        return fewer if n_places(fewer) == n_places(constraint) else constraint

@@ -93,7 +93,12 @@ def cardinality_path(
     if (X is None) == (covariance is None):
         msg = "give either X or covariance=..., and not both"
         raise ValueError(msg)
-    asked = {"nonnegative": nonnegative, "effort": effort, "standardize": standardize, "route": route}
+    asked = {
+        "nonnegative": nonnegative,
+        "effort": effort,
+        "standardize": standardize,
+        "route": route,
+    }
     given = {**asked, "n_nonzeros": n_nonzeros, "certify": certify}
     validate_parameter_constraints(RULES, given, caller_name="cardinality_path")
     if covariance is not None:

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     class SelectorMixin(TransformerMixin):
         """``sklearn.feature_selection.SelectorMixin`` as far as it is used."""
 
-        def transform(self, X: Any) -> Any: ...
-        def inverse_transform(self, X: Any) -> Any: ...
-        def get_support(self, indices: bool = False) -> Array: ...  # noqa: FBT001, FBT002
-        def get_feature_names_out(self, input_features: Any = None) -> Array: ...
+        def transform(self, X: Any) -> Any:
+            """``X`` without the features that are not kept."""
+
+        def get_support(self, *, indices: bool = False) -> Array:
+            """Which features are kept."""
 
 else:
     from sklearn.feature_selection import SelectorMixin

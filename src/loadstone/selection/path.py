@@ -102,9 +102,7 @@ class CardinalityPath:
     nonnegative: bool = False
     bounds: Array | None = field(default=None, repr=False)
     data: Reading | None = field(default=None, repr=False)
-    parameters: Mapping[str, Any] = field(
-        default_factory=lambda: MappingProxyType({}), repr=False
-    )
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     def __len__(self) -> int:
         return int(self.n_nonzeros.size)
@@ -143,7 +141,11 @@ class CardinalityPath:
         value = np.atleast_1d(loadings @ (self.covariance @ loadings))
         search = Loadings(loadings[:, None], value, 1, Stop.CONVERGED)
         constraint = LoadingConstraint(loadings.size, int(n_nonzero), self.nonnegative)
-        store(model, self.data, Found(loadings=signed(search.matrix, [constraint]), searches=(search,)))
+        store(
+            model,
+            self.data,
+            Found(loadings=signed(search.matrix, [constraint]), searches=(search,)),
+        )
         return model
 
     def entry_sizes(self) -> Array:

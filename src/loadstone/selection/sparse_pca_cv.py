@@ -168,9 +168,7 @@ class SparsePCACV(Components):
         scores = np.empty((len(sizes), len(folds)))
         for index, size in enumerate(sizes):
             scores[index] = [next(finished) for _ in folds]
-            task.report(
-                f"{size} features", n_nonzero=int(size), score=float(scores[index].mean())
-            )
+            task.report(f"{size} features", n_nonzero=int(size), score=float(scores[index].mean()))
         return scores
 
     def _model(self, n_nonzero: int, effort: str) -> SparsePCA:

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance
 from loadstone.loadings import Loadings
 from loadstone.solvers.power_iteration import iterate
 from loadstone.solvers.starts import eigenvector_starts, random_nonnegative_starts, random_starts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EM:
     """Algorithm 2 of the paper with restarts as one block.
 
@@ -53,30 +53,31 @@ class EM:
 
     def refuses(self, constraint: Constraint) -> str | None:
         """Needs a soft threshold with a given cardinality."""
-        if not hasattr(constraint, "shrunken_loading"):
+        if not isinstance(constraint, LoadingConstraint):
             return (
                 f"EM shrinks to a given number of features, which {type(constraint).__name__} "
-                "does not have; use n_nonzero, or truncated power for this constraint"
+                "does not have; use n_nonzero, or SparsePCA for this constraint"
             )
         return None
 
     def __call__(
         self,
         S: Covariance,
-        constraint: Constraint,
+        constraint: LoadingConstraint,
         rng: np.random.Generator,
         starts: Array | None = None,
     ) -> Loadings:
         """See :class:`loadstone.solvers.protocol.Solver`."""
         if starts is None:
             starts = self.starts(S, constraint, rng)
-        step = constraint.shrunken_loading  # type: ignore[attr-defined]
         restarts = self.init == "random"
-        return iterate(S, step, starts, self.max_iter, self.tol, keep_best=restarts)
+        return iterate(
+            S, constraint.shrunken_loading, starts, self.max_iter, self.tol, keep_best=restarts
+        )
 
     def starts(self, S: Covariance, constraint: Constraint, rng: np.random.Generator) -> Array:
         """The block the search begins from."""
-        nonnegative = getattr(constraint, "nonnegative", False)
+        nonnegative = constraint.signs is not None
         if self.init == "pca":
             v = eigenvector_starts(S, 1, tol=0.0)
             # The sign of an eigenvector is arbitrary, that of a non-negative one is not.

@@ -17,7 +17,7 @@ from loadstone.solvers.portfolio import Portfolio
 from loadstone.solvers.renormalise import renormalise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExactSearch:
     """Best component and its certificate, in ``details["certificate"]``.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadstone.constraints import LoadingConstraint
+from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance
 from loadstone.solvers.renormalise import renormalise
 
 MAX_ROUNDS = 30
 
 
-def polish(S: Covariance, w: Array, constraint: LoadingConstraint) -> tuple[Array, float]:
+def polish(S: Covariance, w: Array, constraint: Constraint) -> tuple[Array, float]:
     """Renormalise on the support, take the top of ``|Sw|``, repeat while it gains.
 
     Places that non-negativity has emptied are offered to the features that want to

@@ -32,7 +32,7 @@ BLOCK_BYTES = 8 << 20
 N_MIXED = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Portfolio:
     """Successive halving over many starts, then polishing and exchanges.
 

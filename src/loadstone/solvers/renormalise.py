@@ -1,20 +1,23 @@
 """Re-optimise the loadings on a fixed support.
 
-On a fixed support the signed problem is an eigenproblem; the non-negative one is
-climbed to a point where no feature of the support wants to grow (KKT).
+Three cases. Any sign: an eigenproblem. Given signs: climbed to a point where no feature
+of the support wants to grow in its direction (KKT). Constraints that a re-optimised
+vector could break: their own power steps, as long as these gain.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, allowed_part
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
-from loadstone.loadings import support_of
 
 #: Projected power steps between two attempts to finish by an eigensolve.
 STEPS_PER_ATTEMPT = 25
 MAX_ATTEMPTS = 200
+#: Power steps of a constraint that cannot be refitted, and the gain that is worth another one.
+MAX_OWN_STEPS = 300
+OWN_GAIN = 1e-12
 
 
 def renormalise(S: Covariance, w: Array, constraint: Constraint) -> tuple[Array, float]:
@@ -25,27 +28,43 @@ def renormalise(S: Covariance, w: Array, constraint: Constraint) -> tuple[Array,
     S : Covariance
         Where the component is sought.
     w : ndarray of shape (n_features,)
-        Allowed loadings; only their support (and forced features) counts.
+        Allowed loadings; what counts is ``constraint.support(w)``, and where signs are
+        given the loadings to climb from.
     constraint : Constraint
-        Where ``constraint.relaxed()`` is ``None`` the loadings are left as they are.
+        Where it does not refit, ``w`` takes the power steps of the constraint instead.
 
     Returns
     -------
     w : ndarray of shape (n_features,)
     value : float
     """
-    if constraint.relaxed() is None:
-        return w, variance_of(S, w)
-    forced = getattr(constraint, "forced", np.empty(0, dtype=np.intp))
-    support = np.union1d(support_of(w), forced).astype(np.intp)
+    if not constraint.refits:
+        return _own_steps(S, w, constraint)
+    support = constraint.support(w)
     local = S.restrict(support)
-    if getattr(constraint, "nonnegative", False):
-        loadings, value = nonnegative_leading(local, np.maximum(w[support], 0))
-    else:
+    if constraint.signs is None:
         loadings, value = signed_leading(local)
+    else:
+        signs = constraint.signs[support]
+        loadings, value = cone_leading(local, allowed_part(w[support], signs), signs)
     result = np.zeros(S.n_features, dtype=S.dtype)
     result[support] = loadings
     return result, value
+
+
+def _own_steps(S: Covariance, w: Array, constraint: Constraint) -> tuple[Array, float]:
+    """``w <- best_loading(Sw)`` while the variance grows."""
+    Sw = S @ w
+    value = float(w @ Sw)
+    gain = max(OWN_GAIN, 2 * float(np.finfo(S.dtype).eps))
+    for _ in range(MAX_OWN_STEPS):
+        step = constraint.best_loading(Sw)
+        S_step = S @ step
+        reached = float(step @ S_step)
+        if not reached > value + gain * abs(value):
+            break
+        w, Sw, value = step, S_step, reached
+    return w, value
 
 
 def variance_of(S: Covariance, w: Array) -> float:
@@ -62,39 +81,50 @@ def signed_leading(S: Covariance) -> tuple[Array, float]:
 
 
 def nonnegative_leading(S: Covariance, start: Array) -> tuple[Array, float]:
-    """Climb ``w'Sw`` over non-negative unit ``w`` from ``start`` to a KKT point.
+    """Climb ``w'Sw`` over non-negative unit ``w`` from ``start`` to a KKT point."""
+    return cone_leading(S, start, np.ones(S.n_features, dtype=np.int8))
 
-    Projected power steps ``w <- (Sw)_+`` find the positive set; an eigensolve on that
-    set then finishes at once, where a power step would creep.
+
+def cone_leading(S: Covariance, start: Array, signs: Array) -> tuple[Array, float]:
+    """Climb ``w'Sw`` over unit ``w`` with the given ``signs`` from ``start`` to a KKT point.
+
+    Projected power steps, ``Sw`` without the entries of a wrong sign, find the features
+    that stay; an eigensolve on these then finishes at once, where a power step would
+    creep. Features of sign 0 always stay.
     """
-    w = start / np.linalg.norm(start) if start.any() else _uniform(S)
+    if not signs.any():
+        return signed_leading(S)
+    w = start / np.linalg.norm(start) if start.any() else _uniform(S, signs)
     Sw = S @ w
     value = float(w @ Sw)
     for _ in range(MAX_ATTEMPTS):
         before = value
-        w, Sw, value, settled = _climb(S, w, Sw, value)
-        finished = _finish_by_eigensolve(S, w, value)
+        w, Sw, value, settled = _climb(S, w, Sw, value, signs)
+        finished = _finish_by_eigensolve(S, w, value, signs)
         if finished is not None:
             w, value = finished
             Sw = S @ w
         stuck = settled and (finished is None or value <= before)
-        if is_kkt(w, Sw, value) or stuck:
+        if is_kkt(w, Sw, value, signs) or stuck:
             break
     return w, value
 
 
-def _uniform(S: Covariance) -> Array:
-    return np.full(S.n_features, 1 / np.sqrt(S.n_features), dtype=S.dtype)
+def _uniform(S: Covariance, signs: Array) -> Array:
+    sides: Array = np.where(signs == 0, 1, signs) / np.sqrt(S.n_features)
+    return sides.astype(S.dtype)
 
 
-def _climb(S: Covariance, w: Array, Sw: Array, value: float) -> tuple[Array, Array, float, bool]:
+def _climb(
+    S: Covariance, w: Array, Sw: Array, value: float, signs: Array
+) -> tuple[Array, Array, float, bool]:
     eps = float(np.finfo(S.dtype).eps)
     for _ in range(STEPS_PER_ATTEMPT):
-        step = np.maximum(Sw, 0)
+        step = allowed_part(Sw, signs)
         length = np.linalg.norm(step)
         if not length > 0:
             return w, Sw, value, True
-        step /= length
+        step = step / length
         S_step = S @ step
         reached = float(step @ S_step)
         if reached <= value * (1 + 2 * eps):
@@ -103,27 +133,34 @@ def _climb(S: Covariance, w: Array, Sw: Array, value: float) -> tuple[Array, Arr
     return w, Sw, value, False
 
 
-def _finish_by_eigensolve(S: Covariance, w: Array, value: float) -> tuple[Array, float] | None:
-    """The leading eigenvector on the positive set, where it is positive and no worse.
+def _finish_by_eigensolve(
+    S: Covariance, w: Array, value: float, signs: Array
+) -> tuple[Array, float] | None:
+    """The leading eigenvector on the features that stay, where its signs fit and it is no worse.
 
     No worse is enough: at equal variance the eigenvector has all its digits, while the
     loadings of a power iteration have only half of them.
     """
-    positive = support_of(w)
-    v, reached = signed_leading(S.restrict(positive))
-    v = v * np.sign(v[np.argmax(np.abs(v))])
-    # Entries at rounding below zero belong to features that are about to vanish.
+    stays = np.flatnonzero((w != 0) | (signs == 0))
+    v, reached = signed_leading(S.restrict(stays))
+    if v @ w[stays] < 0:
+        v = -v
+    # Entries at rounding beyond zero belong to features that are about to vanish.
     eps = float(np.finfo(S.dtype).eps)
-    if v.min() < -1e3 * eps or reached < value * (1 - 1e2 * eps):
+    if (signs[stays] * v).min() < -1e3 * eps or reached < value * (1 - 1e2 * eps):
         return None
     result = np.zeros_like(w)
-    result[positive] = np.maximum(v, 0)
+    result[stays] = allowed_part(v, signs[stays])
     return result / np.linalg.norm(result), reached
 
 
-def is_kkt(w: Array, Sw: Array, value: float) -> bool:
-    """Stationary on the positive set, and no zero entry wants to grow."""
+def is_kkt(w: Array, Sw: Array, value: float, signs: Array | None = None) -> bool:
+    """Stationary where entries may move both ways, and no zero entry wants to grow.
+
+    Without ``signs`` every loading is at least zero.
+    """
+    signs = np.ones(w.size, dtype=np.int8) if signs is None else signs
     tol = 1e4 * float(np.finfo(w.dtype).eps) * max(value, np.finfo(w.dtype).tiny)
-    positive = w > 0
-    grows = np.max(Sw[~positive], initial=-np.inf)
-    return bool(np.abs(Sw[positive] - value * w[positive]).max() <= tol and grows <= tol)
+    moves = (w != 0) | (signs == 0)
+    grows = np.max((signs * Sw)[~moves], initial=-np.inf)
+    return bool(np.abs(Sw[moves] - value * w[moves]).max() <= tol and grows <= tol)

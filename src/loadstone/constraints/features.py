@@ -1,0 +1,81 @@
+"""Features by name or number: looked up, closed, and followed to their new places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import numpy as np
+
+from loadstone.constraints.protocol import Array, Indices
+
+#: No feature at all.
+NONE: Indices = np.empty(0, dtype=np.intp)
+
+
+def as_indices(features: Iterable[int]) -> Indices:
+    """Sorted, each feature once."""
+    return np.unique(np.asarray(features, dtype=np.intp))
+
+
+def refuse_nothing_left(n_features: int, forbidden: Indices) -> None:
+    """Raise where no feature may be used."""
+    if 0 < n_features <= forbidden.size:
+        msg = f"all {n_features} features are forbidden; allow at least one"
+        raise ValueError(msg)
+
+
+def check_length(what: str, asked: int, n_features: int) -> None:
+    """Raise where a constraint was made for another number of features."""
+    if asked not in {0, n_features}:
+        msg = f"{what} is about {asked} features, the data has {n_features}; they have to agree"
+        raise ValueError(msg)
+
+
+def constant_features(constant: Array | None) -> Indices:
+    """Features that do not vary, from their mask."""
+    return NONE if constant is None else np.flatnonzero(constant)
+
+
+def places_of(features: Indices, n_features: int) -> Indices:
+    """Where each of ``n_features`` features stands in ``features``; -1 where it does not."""
+    places = np.full(n_features, -1, dtype=np.intp)
+    places[features] = np.arange(features.size)
+    return places
+
+
+def moved(chosen: Indices, features: Indices, n_features: int) -> Indices:
+    """The places of ``chosen`` in ``features``, without those that are not there."""
+    places = places_of(features, n_features)[chosen]
+    return np.sort(places[places >= 0])
+
+
+def feature_indices(
+    features: Iterable[str | int], n_features: int, names: Sequence[str] | None
+) -> Indices:
+    """The numbers of features given by number or name, in their order."""
+    known = {} if names is None else {str(name): i for i, name in enumerate(names)}
+    return np.array(
+        [_index(feature, n_features, None if names is None else known) for feature in features],
+        dtype=np.intp,
+    )
+
+
+def _index(feature: str | int, n_features: int, known: dict[str, int] | None) -> int:
+    if not isinstance(feature, str):
+        if not 0 <= feature < n_features:
+            msg = f"feature {feature} does not exist; features go from 0 to {n_features - 1}"
+            raise ValueError(msg)
+        return int(feature)
+    if known is None:
+        msg = (
+            f"feature {feature!r} is given by its name, but the data has no names; "
+            "use its number, or fit a data frame"
+        )
+        raise ValueError(msg)
+    if feature not in known:
+        nearest = get_close_matches(feature, known, n=1, cutoff=0.0)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        msg = f"the data has no feature {feature!r}{hint}"
+        raise ValueError(msg)
+    return known[feature]
