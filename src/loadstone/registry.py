@@ -17,42 +17,42 @@ from typing import Any
 #: Folders whose modules may hold estimators.
 PACKAGES = ("estimators", "selection")
 
-_CLASS = re.compile(r"^class (\w+)\b", flags=re.MULTILINE)
+_CLASS = re.compile(r'^class (\w+)\b[^\n]*:\n    """([^\n]+)', flags=re.MULTILINE)
 _ABOUT = re.compile(r"^    about\b[^=\n]*= About\((.*?)^    \)", flags=re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What an estimator says of itself.
+    """What an estimator says of itself, beside its name and the first line of its docstring.
 
     Attributes
     ----------
-    sentence : str
-        What it does.
     choose : tuple of str
         What somebody wants who should take it, as in "you want ...".
-    paper : str
-        Where the method comes from; empty where it is of this package.
     method : str or None
         Its name on the command line; ``None`` where it cannot be called there.
-    page : str
-        The page that describes it, below ``docs/``.
+    paper : str
+        Where the method comes from; empty where it is of this package.
     """
 
-    sentence: str
     choose: tuple[str, ...]
-    page: str
-    paper: str = ""
     method: str | None = None
+    paper: str = ""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An estimator of the package: its name, its module, and what it says of itself."""
+    """An estimator of the package: where it is, what it does, and what it says of itself."""
 
     name: str
     module: str
+    sentence: str
     about: About
+
+    @property
+    def page(self) -> str:
+        """The page that describes it, below ``docs/``: it has the name of the module."""
+        return f"methods/{self.module.rpartition('.')[2]}"
 
     def load(self) -> Any:
         """The class itself."""
@@ -77,11 +77,11 @@ def entries() -> tuple[Entry, ...]:
 def _entries_in(source: str, module: str) -> list[Entry]:
     found = []
     for match in _ABOUT.finditer(source):
-        name = _CLASS.findall(source, 0, match.start())[-1]
+        name, sentence = _CLASS.findall(source, 0, match.start())[-1]
         call = ast.parse(f"About({match.group(1)})", mode="eval").body
         assert isinstance(call, ast.Call)
         values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        found.append(Entry(name, module, About(**values)))
+        found.append(Entry(name, module, sentence.rstrip(" ."), About(**values)))
     return found
 
 

@@ -90,10 +90,8 @@ class ElasticNetPCA(Components):
 
     about: ClassVar[About] = About(
         method="elastic-net",
-        sentence="An elastic net predicts each principal component from the features.",
         choose=("the sparse PCA of the elastic net, as a baseline",),
         paper="Zou, Hastie & Tibshirani (2006)",
-        page="methods/elastic_net",
     )
 
     n_components: int = field(default=1, kw_only=False)

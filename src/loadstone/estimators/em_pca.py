@@ -77,10 +77,8 @@ class EMPCA(ExtendableMixin, SequentialComponents):
 
     about: ClassVar[About] = About(
         method="em",
-        sentence="One product and one soft threshold per iteration, as published.",
         choose=("the quickest good answer, or the published EM algorithm",),
         paper="Sigg & Buhmann (2008)",
-        page="methods/em",
     )
 
     init: str | None = None

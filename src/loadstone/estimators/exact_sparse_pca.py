@@ -74,10 +74,8 @@ class ExactSparsePCA(SequentialComponents):
 
     about: ClassVar[About] = About(
         method="exact",
-        sentence="Searches, bounds and branches until the optimum is proven.",
         choose=("the best possible component, proven",),
         paper="d'Aspremont, Bach & El Ghaoui (2008); Berk & Bertsimas (2019)",
-        page="methods/exact",
     )
 
     time_limit: float | None = 60.0

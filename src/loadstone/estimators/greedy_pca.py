@@ -86,10 +86,8 @@ class GreedyPCA(ExtendableMixin, SequentialComponents):
 
     about: ClassVar[About] = About(
         method="greedy",
-        sentence="Grows the support of a component one feature at a time.",
         choose=("every size up to a limit in one run, nested",),
         paper="d'Aspremont, Bach & El Ghaoui (2008)",
-        page="methods/greedy",
     )
 
     direction: str = "forward"

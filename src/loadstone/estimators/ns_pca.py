@@ -104,10 +104,8 @@ class NSPCA(Components):
 
     about: ClassVar[About] = About(
         method="nspca",
-        sentence="Finds all non-negative parts together, with a price on overlap.",
         choose=("all parts found together, with a price on overlap",),
         paper="Zass & Shashua (2006)",
-        page="methods/nspca",
     )
 
     n_components: int = field(default=2, kw_only=False)

@@ -87,10 +87,8 @@ class ProbabilisticPCA(GaussianComponents):
     """
 
     about: ClassVar[About] = About(
-        sentence="Principal components with a likelihood, by expectation maximisation.",
         choose=("missing values, without sparsity",),
         paper="Tipping & Bishop (1999)",
-        page="methods/sparse_probabilistic_pca",
     )
 
     n_components: int | None = field(default=None, kw_only=False)

@@ -127,10 +127,8 @@ class SpannogramPCA(SequentialComponents):
 
     about: ClassVar[About] = About(
         method="spannogram",
-        sentence="Solves the problem on a low-rank approximation, with a factor known in advance.",
         choose=("a guarantee before looking at the answer, for data of low rank",),
         paper="Asteris, Papailiopoulos & Dimakis (2014)",
-        page="methods/spannogram",
     )
 
     nonnegative: bool = True

@@ -128,10 +128,8 @@ class SparseNoisyPCA(GaussianComponents):
 
     about: ClassVar[About] = About(
         method="noisy",
-        sentence="Maximises an l0-penalised likelihood; a criterion picks number and size.",
         choose=("sparsity and number of components from an information criterion",),
         paper="Ulfarsson & Solo",
-        page="methods/sparse_noisy_pca",
     )
 
     n_components: Any = field(default="auto", kw_only=False)

@@ -100,7 +100,6 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     about: ClassVar[About] = About(
         method="sparse",
-        sentence="Searches hundreds of starts for components of an exact size.",
         choose=(
             "components of a given size, the best there are",
             "parts that add up (`nonnegative=True`)",
@@ -108,7 +107,6 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             "components of groups of features, or with given signs (`constraint=...`)",
             "a proof of how good each component is (`certify=...`)",
         ),
-        page="methods/sparse_pca",
     )
 
     effort: str = "balanced"

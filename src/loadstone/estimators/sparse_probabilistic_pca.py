@@ -143,13 +143,11 @@ class SparseProbabilisticPCA(GaussianComponents):
 
     about: ClassVar[About] = About(
         method="bayes",
-        sentence="Learns sparsity and number of components by variational Bayes.",
         choose=(
             "sparsity and number of components learned from the data",
             "missing values",
         ),
         paper="Guan & Dy (2009)",
-        page="methods/sparse_probabilistic_pca",
     )
 
     n_components: int | None = field(default=None, kw_only=False)

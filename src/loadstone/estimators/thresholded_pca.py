@@ -54,10 +54,8 @@ class ThresholdedPCA(ExtendableMixin, SequentialComponents):
 
     about: ClassVar[About] = About(
         method="threshold",
-        sentence="Keeps the largest loadings of each principal component.",
         choose=("a baseline",),
         paper="Cadima & Jolliffe (1995)",
-        page="methods/thresholding",
     )
 
     renormalize: bool = True

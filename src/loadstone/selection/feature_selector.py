@@ -101,10 +101,8 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
     """
 
     about: ClassVar[About] = About(
-        sentence="Keeps the features of sparse components, or those of high entropy.",
         choose=("a subset of features for another model, inside a pipeline",),
         paper="Sigg & Buhmann (2008); Varshavsky et al. (2006)",
-        page="methods/em",
     )
 
     n_features_to_select: Any = field(default=0.5, kw_only=False)

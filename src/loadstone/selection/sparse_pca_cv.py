@@ -89,9 +89,7 @@ class SparsePCACV(Components):
     """
 
     about: ClassVar[About] = About(
-        sentence="Chooses the number of features by held-out reconstruction.",
         choose=("to know how many features are needed, by cross-validation",),
-        page="methods/paths",
     )
 
     n_components: int = field(default=1, kw_only=False)
