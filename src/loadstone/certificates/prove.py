@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from loadstone.certificates.any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.certificate import (
     OPTIMAL_GAP,
@@ -29,9 +30,10 @@ from loadstone.certificates.tighten import (
     tighten,
 )
 from loadstone.certificates.working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
+from loadstone.covariance.flipped import FlippedCovariance
 
 if TYPE_CHECKING:
-    from loadstone.constraints import LoadingConstraint
+    from loadstone.constraints import Constraint
     from loadstone.covariance.protocol import Covariance
 
 EFFORTS = ("instant", "standard", "full")
@@ -41,7 +43,7 @@ FINE_LEVELS = (3e-4, 1e-4)
 
 def prove(
     S: Covariance,
-    constraint: LoadingConstraint,
+    constraint: Constraint,
     loading: Array,
     *,
     effort: str = "standard",
@@ -57,12 +59,14 @@ def prove(
     ----------
     S : Covariance
         What the variance is measured in.
-    constraint : LoadingConstraint
+    constraint : Constraint
         What the component competes under.
     loading : ndarray of shape (n_features,)
         The component; must obey the constraint.
     effort : {"instant", "standard", "full"}
         Bounds read off the matrix; the dual bound and screening; also branch and bound.
+        More than instant needs a cardinality, alone or with a sign for every feature:
+        under other constraints all three give the same bound.
     time_limit : float, optional
         Seconds after which the best bound so far is returned.
     gap_tol : float
@@ -84,17 +88,24 @@ def prove(
     # Single precision leaves the norm off by 1e-7, too much for a proof.
     loading = np.asarray(loading, dtype=np.float64)
     loading = loading / np.linalg.norm(loading)
-    incumbent = Incumbent(lower_value(S, loading), loading)
+    view = as_cardinality(constraint)
+    flips = 1 if view is None else view[1]
+    incumbent = Incumbent(lower_value(S, loading), flips * loading)
     tree = ProofNode()
     # Thousands of small eigenproblems: threads inside each of them wait more than they work.
     with threadpool_limits(limits=1, user_api="blas"):
-        found = _search_proof(S, problem_of(constraint), tree, incumbent, limits, effort, progress)
+        if view is None:
+            found = _without_search(S, constraint, incumbent, progress)
+        else:
+            problem, flipped = problem_of(view[0]), FlippedCovariance.of(S, view[1])
+            found = _search_proof(flipped, problem, tree, incumbent, limits, effort, progress)
+    best_loading = flips * incumbent.loading
     value = variance_on_support(S, loading)
-    best_value = max(value, variance_on_support(S, incumbent.loading))
+    best_value = max(value, variance_on_support(S, best_loading))
     refuse_impossible(best_value, found.bound)
     bound = float(max(found.bound, best_value))
     left = None if limits.closes(bound, best_value) else found.left
-    fixed_in, fixed_out = _fixed(left, incumbent.loading)
+    fixed_in, fixed_out = _fixed(left, best_loading)
     return Certificate(
         value=value,
         upper_bound=bound,
@@ -105,7 +116,7 @@ def prove(
         fixed_out=fixed_out,
         seconds=time.monotonic() - begun,
         relative_to=relative_to,
-        best_loading=incumbent.loading,
+        best_loading=best_loading,
         best_value=best_value,
         n_nodes=found.n_nodes,
         tree=tree,
@@ -119,6 +130,17 @@ class _Found(NamedTuple):
     name: str
     left: SupportProblem | None
     n_nodes: int
+
+
+def _without_search(
+    S: Covariance, constraint: Constraint, incumbent: Incumbent, progress: Progress | None
+) -> _Found:
+    """The bound of a constraint that no dual and no case distinction knows."""
+    bound = constraint_bound(S, constraint)
+    if progress is not None:
+        progress(status(bound.value, incumbent, 0))
+    everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)
+    return _Found(bound.value, bound.name, everything, 1)
 
 
 def _search_proof(
@@ -145,9 +167,7 @@ def _search_proof(
     return _Found(bound, name, standing.problem, n_nodes)
 
 
-def _check(
-    constraint: LoadingConstraint, loading: Array, effort: str, time_limit: float | None
-) -> None:
+def _check(constraint: Constraint, loading: Array, effort: str, time_limit: float | None) -> None:
     """Refuse what cannot be certified, and say why."""
     if effort not in EFFORTS:
         msg = f"effort={effort!r} is unknown; choose one of {', '.join(map(repr, EFFORTS))}"

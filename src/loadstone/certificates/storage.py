@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loadstone.certificates.evaluator import Dual
 from loadstone.certificates.problem import Array
 from loadstone.certificates.proof import ProofNode
-from loadstone.constraints import LoadingConstraint
+from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.files.npz_json import decode, encode
 
 if TYPE_CHECKING:
     from loadstone.certificates.certificate import Certificate
 
-FORMAT = 1
+#: Format 1 knew cardinalities only.
+FORMAT = 2
 
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
     """Write all fields and the flattened proof tree."""
     nodes = _preorder(certificate.tree)
     duals = [dual for node in nodes for dual in node.duals]
-    constraint = certificate.constraint
+    arrays: dict[str, Any] = {}
+    constraint = json.dumps(encode(certificate.constraint, arrays))
     np.savez_compressed(
         Path(path),
         format=FORMAT,
@@ -40,11 +45,8 @@ def save_certificate(certificate: Certificate, path: str | Path) -> None:
         best_loading=certificate.best_loading,
         fixed_in=certificate.fixed_in,
         fixed_out=certificate.fixed_out,
-        constraint=np.array(
-            [constraint.n_features, constraint.n_nonzero, int(constraint.nonnegative)]
-        ),
-        forced=constraint.forced,
-        forbidden=constraint.forbidden,
+        constraint=np.array(constraint),
+        **{f"constraint_{name}": array for name, array in arrays.items()},
         node_duals=np.array([len(node.duals) for node in nodes]),
         node_features=np.array([-1 if node.feature is None else node.feature for node in nodes]),
         dual_sizes=np.array(
@@ -68,18 +70,13 @@ def load_certificate(path: str | Path) -> Certificate:
     from loadstone.certificates.certificate import Certificate
 
     with np.load(Path(path), allow_pickle=False) as stored:
-        if int(stored["format"]) != FORMAT:
-            msg = f"certificate format {int(stored['format'])} is unknown; this version reads {FORMAT}"
+        if int(stored["format"]) not in {1, FORMAT}:
+            msg = (
+                f"certificate format {int(stored['format'])} is unknown; "
+                f"this version reads up to {FORMAT}"
+            )
             raise ValueError(msg)
         value, bound, seconds, best_value, n_nodes = stored["numbers"].tolist()
-        n_features, n_nonzero, nonnegative = stored["constraint"].tolist()
-        constraint = LoadingConstraint(
-            n_features,
-            n_nonzero,
-            nonnegative=bool(nonnegative),
-            forced=stored["forced"],
-            forbidden=stored["forbidden"],
-        )
         duals = iter(_duals(stored["dual_sizes"], stored["dual_features"], stored["dual_numbers"]))
         nodes = [
             ProofNode([next(duals) for _ in range(count)], None if feature < 0 else int(feature))
@@ -90,7 +87,7 @@ def load_certificate(path: str | Path) -> Certificate:
             value=value,
             upper_bound=bound,
             loading=stored["loading"],
-            constraint=constraint,
+            constraint=_constraint(stored),
             proof=proof,
             fixed_in=stored["fixed_in"],
             fixed_out=stored["fixed_out"],
@@ -101,6 +98,23 @@ def load_certificate(path: str | Path) -> Certificate:
             n_nodes=int(n_nodes),
             tree=_linked(nodes),
         )
+
+
+def _constraint(stored: Mapping[str, Array]) -> Constraint:
+    if int(stored["format"]) == 1:
+        n_features, n_nonzero, nonnegative = stored["constraint"].tolist()
+        return LoadingConstraint(
+            n_features,
+            n_nonzero,
+            nonnegative=bool(nonnegative),
+            forced=stored["forced"],
+            forbidden=stored["forbidden"],
+        )
+    prefix = "constraint_"
+    names = [name for name in stored if name.startswith(prefix)]
+    arrays = {name.removeprefix(prefix): stored[name] for name in names}
+    constraint: Constraint = decode(json.loads(str(stored["constraint"])), arrays)
+    return constraint
 
 
 def _joined(parts: list[Array], dtype: type) -> Array:

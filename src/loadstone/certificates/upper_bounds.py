@@ -56,7 +56,7 @@ def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
     found.append(NamedBound(_trace(matrix.diagonal(), values[0], problem), "trace"))
     found.append(NamedBound(_row_sum(matrix, problem), "largest row sum"))
     found.append(NamedBound(_frobenius(matrix, problem), "Frobenius norm"))
-    for count in _spectrum_cuts(values):
+    for count in spectrum_cuts(values):
         cut = max(values[-count - 1], 0.0)
         excess = values[-count:] - cut
         part = (vectors[:, -count:] * excess) @ vectors[:, -count:].T
@@ -108,7 +108,7 @@ def gram_eigenvalue(S: DataCovariance, problem: SupportProblem) -> float:
     return float(largest + 8.0 * (n_rows * np.finfo(np.float64).eps + eps) * np.trace(gram))
 
 
-def _spectrum_cuts(values: Array) -> list[int]:
+def spectrum_cuts(values: Array) -> list[int]:
     """How many leading eigenvalues to treat separately: 1, 2, 3, 5, 8, ... of those above zero."""
     positive = int((values > 0).sum())
     counts = [count for count in (1, 2, 3, 5, 8, 13, 21, 34, 55, 89) if count <= positive]
