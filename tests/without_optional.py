@@ -22,7 +22,7 @@ OPTIONAL = frozenset(
 #: The parts of the package that an extra is for.
 BEHIND_AN_EXTRA = frozenset({"anndata.py", "cli.py", "commands", "files", "plotting", "report"})
 _NAMED = re.compile(
-    r"No module named '(\w+)|(?:needs|[Rr]equires|install) (\w+)|'(\w+)' is not installed"
+    r"No module named '(\w+)|(?i:needs|requires|install) (\w+)|'(\w+)' is not installed"
 )
 
 
