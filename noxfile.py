@@ -18,6 +18,10 @@ KERNEL_TESTS = [
     "tests/certificates",
     "tests/extraction",
     "tests/solvers",
+    # Whole fits and maximisations of the Bayesian model: their kernels have tests of their own.
+    "--ignore=tests/solvers/variational_bayes/test_model.py",
+    "--deselect=tests/solvers/variational_bayes/test_priors.py"
+    "::test_inverse_gaussian_hyperparameters_reach_a_maximum",
 ]
 
 

@@ -9,7 +9,9 @@ def test_cars_are_the_published_table():
     cars = load_mtcars()
     assert cars.data.shape == (len(cars.sample_names), len(cars.feature_names)) == (32, 11)
     assert cars.data.dtype == np.float64
-    row = dict(zip(cars.feature_names, cars.data[cars.sample_names.index("Volvo 142E")], strict=True))
+    row = dict(
+        zip(cars.feature_names, cars.data[cars.sample_names.index("Volvo 142E")], strict=True)
+    )
     assert (row["mpg"], row["hp"], row["wt"], row["gear"]) == (21.4, 109.0, 2.78, 4.0)
     # The means that every description of the table prints.
     means = dict(zip(cars.feature_names, cars.data.mean(axis=0).round(4), strict=True))
