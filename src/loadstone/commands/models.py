@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from loadstone.commands.fit import Reading, named, summary_of
-from loadstone.commands.methods import OptionError
 from loadstone.commands.outputs import write_scores
 from loadstone.commands.progress import Stages, stages
 from loadstone.commands.terminal import Terminal
@@ -59,11 +58,6 @@ def certify(
     time_limit: float | None,
 ) -> None:
     """Prove how close the components of a model are to the best possible ones."""
-    import loadstone
-
-    if "certify" not in loadstone.__all__:
-        msg = "this version of loadstone has no certificates"
-        raise OptionError(msg)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = _opened(terminal, model_file, reading, steps)
         certificates = _certificates(terminal, model, table, effort, time_limit, steps)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.certificates.evaluator import (
+from loadstone.certificates.bound_dual import (
     ROW_BLOCK,
     best_squares,
     reach_limits,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.evaluator import Dual
+from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array
-from loadstone.certificates.proof import ProofNode
+from loadstone.certificates.proof_tree import ProofNode
 from loadstone.constraints import LoadingConstraint
 
 if TYPE_CHECKING:
