@@ -122,10 +122,15 @@ def apply_evaluation(
 def cases(
     problem: SupportProblem, feature: int
 ) -> tuple[SupportProblem | None, SupportProblem | None]:
-    """The problem with and without ``feature``; ``None`` where screening has excluded a case."""
+    """The problem with and without ``feature``; ``None`` where a case is excluded already.
+
+    A tree is data, so any feature may be asked for, also one the forced ones leave no room for.
+    """
     at = problem.features == feature
     if not at.any():
         return None, problem
+    if problem.n_free == 0 and not problem.forced[at].any():
+        return None, problem.keep(~at)
     if problem.nonzero[at].all():
         return problem, None
     without = problem.keep(~at)
