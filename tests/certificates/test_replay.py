@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loadstone.certificates import Certificate, prove
-from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates import Certificate, prove, search_case
+from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.problem import SupportProblem
+from loadstone.certificates.proof_screening import screen
 from loadstone.certificates.proof_tree import ProofNode, replay
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
@@ -53,6 +54,48 @@ def test_a_coarse_gap_leaves_a_bound_that_its_proof_gives(seed, gap_tol):
     assert found.upper_bound >= optimum * (1 - 1e-12)
     assert found.verify(S) == pytest.approx(found.upper_bound, rel=1e-9)
     assert found.upper_bound <= found.best_value * (1 + gap_tol) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_screening_by_a_poor_dual_keeps_every_better_component(seed, nonnegative):
+    """Duals far from optimal: only what their bound really excludes may be excluded."""
+    rng = np.random.default_rng([9, seed, nonnegative])
+    decided = 0
+    for _ in range(60):
+        n = int(rng.integers(5, 9))
+        # Variances that fall off, so that even a loose bound excludes something.
+        spread = rng.permutation(np.geomspace(1, 0.05, n))
+        A = random_matrix(rng, n, "gaussian") * np.outer(spread, spread)
+        problem = random_problem(rng, n, nonnegative=nonnegative)
+        optimum = brute_force(A, problem)
+        m = problem.features.size
+        scale = float(np.abs(A).max())
+        block = A[np.ix_(problem.features, problem.features)]
+        shift = rng.uniform(0.3, 0.9) * optimum - block.diagonal()
+        pairing = block + 0.02 * scale * rng.standard_normal((m, m))
+        dual = Dual(problem.features, pairing, shift, np.zeros((m, 1)))
+        found = evaluate(ExplicitCovariance(A), problem, dual)
+        rounding = 1e-12 * scale * n
+        left = screen(problem, found, optimum - rounding)
+        assert left is not None
+        decided += left is not problem
+        assert brute_force(A, left) >= optimum - 10 * rounding
+    assert decided > 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_optimum_is_found_and_proven_though_no_component_is_offered(seed, monkeypatch):
+    """Without the search for components only single supports raise the value, late."""
+    monkeypatch.setattr(search_case, "improve", lambda matrix, *_: (-np.inf, np.zeros(len(matrix))))
+    rng = np.random.default_rng(seed)
+    A = np.cov(rng.standard_normal((22, 11)).T)
+    S, constraint = ExplicitCovariance(A), LoadingConstraint(11, 4)
+    found = prove(S, constraint, np.eye(11)[int(np.argmin(A.diagonal()))], effort="full")
+    optimum = brute_force(A, SupportProblem.of(11, 4))
+    assert found.best_value == pytest.approx(optimum, rel=1e-6)
+    assert found.upper_bound == pytest.approx(optimum, rel=2e-6)
+    assert found.upper_bound >= optimum * (1 - 1e-12)
 
 
 def nodes(root):

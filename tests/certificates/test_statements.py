@@ -94,3 +94,15 @@ def test_fixed_features_are_in_every_and_in_no_better_component(size):
     for support in better:
         assert set(found.fixed_in.tolist()) <= support
         assert not set(found.fixed_out.tolist()) & support
+
+
+def test_a_dual_points_at_better_components_before_any_case_is_distinguished():
+    optimum = max(
+        np.linalg.eigvalsh(MATRIX[np.ix_(s, s)])[-1] for s in combinations(range(16), 5)
+    )
+    poor = np.eye(16)[int(np.argmin(MATRIX.diagonal()))]
+    found = prove(ExplicitCovariance(MATRIX), LoadingConstraint(16, 5), poor, effort="standard")
+    assert found.value == pytest.approx(MATRIX.diagonal().min())
+    assert found.best_value >= 0.97 * optimum
+    assert found.best_value == pytest.approx(found.best_loading @ MATRIX @ found.best_loading)
+    assert np.count_nonzero(found.best_loading) <= 5

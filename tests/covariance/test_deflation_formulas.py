@@ -104,14 +104,14 @@ def test_rules_differ_where_components_overlap():
 def test_a_component_close_to_the_earlier_ones_is_removed_along_its_own_part(rule):
     S = covariance(4)
     basis = np.linalg.qr(np.random.default_rng(5).standard_normal((8, 3)))[0]
-    # Earlier components so alike that their span is known to few digits.
-    earlier = [basis[:, 0], unit(basis[:, 0] + 1e-5 * basis[:, 1])]
-    w = unit(basis[:, 0] + basis[:, 1] + 1e-6 * basis[:, 2])
-    found = deflate(ExplicitCovariance(S), w, rule, np.column_stack(earlier))
-    q = found.U[:, 0]
-    assert abs(q @ q - 1) < 1e-12
-    assert np.abs(basis[:, :2].T @ q).max() < 1e-9
-    assert abs(q @ basis[:, 2]) == pytest.approx(1, abs=1e-9)
+    earlier = np.column_stack([basis[:, 0], unit(basis[:, 0] + basis[:, 1])])
+    for small in (1e-3, 1e-5, 1e-7):
+        # One subtraction leaves rounding of size 1e-16, which dividing by ``small`` blows up.
+        w = unit(basis[:, 0] - 0.4 * basis[:, 1] + small * basis[:, 2])
+        q = deflate(ExplicitCovariance(S), w, rule, earlier).U[:, 0]
+        assert abs(q @ q - 1) < 1e-12
+        assert np.abs(earlier.T @ q).max() < 1e-14
+        assert abs(q @ basis[:, 2]) == pytest.approx(1, abs=1e-6)
 
 
 def test_a_component_that_repeats_earlier_ones_is_taken_as_it_is():

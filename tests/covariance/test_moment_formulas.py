@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from loadstone.covariance import ExplicitCovariance, covariance_of
+from loadstone.covariance import ExplicitCovariance, covariance_of, variances_of
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.moments import Moments, cancellation
 from loadstone.covariance.route import choose_route
@@ -128,3 +128,58 @@ def test_a_product_with_few_rows_reads_them_alone():
     W = np.zeros((40, 2))
     W[[3, 17]] = [[1.0, 2.0], [-1.0, 0.5]]
     np.testing.assert_allclose(ExplicitCovariance(A) @ W, A @ W, atol=1e-12)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("route", ["gram", "data"])
+def test_a_feature_that_varies_only_in_rows_of_no_weight_is_constant(route, container):
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((30, 3))
+    X[:, 1] = 0.1
+    X[:10, 1] = 1e3 * rng.random(10)
+    weights = np.r_[np.zeros(10), rng.uniform(0.5, 1.5, 20)]
+    S, moments = covariance_of(container(X), route=route, sample_weight=weights)
+    assert moments.mean[1] == pytest.approx(0.1, rel=1e-10)
+    assert moments.constant.tolist() == [False, True, False]
+    assert S.diagonal()[1] == 0.0
+
+
+CONTAINERS = {
+    "dense": np.asarray,
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_array,
+    "dask": lambda X: da.from_array(X, chunks=(5, -1)),
+}
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("route", ["gram", "data"])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_every_member_is_the_weighted_formula(container, route, weighted, standardize):
+    rng = np.random.default_rng(8)
+    X = (rng.standard_normal((14, 9)) + 2) * (rng.random((14, 9)) < 0.7)
+    weights = rng.uniform(0.2, 3, 14) if weighted else np.ones(14)
+    n = weights.sum()
+    Xc = X - weights @ X / n
+    expected = sum(w * np.outer(x, x) for w, x in zip(weights, Xc, strict=True)) / (n - 1)
+    if standardize:
+        expected /= np.sqrt(np.outer(expected.diagonal(), expected.diagonal()))
+    S, moments = covariance_of(
+        CONTAINERS[container](X),
+        route=route,
+        standardize=standardize,
+        sample_weight=weights if weighted else None,
+    )
+    W = rng.standard_normal((9, 2))
+    few = np.zeros((9, 2))
+    few[[2, 7]] = W[:2]
+    np.testing.assert_allclose(S @ W, expected @ W, atol=1e-12)
+    np.testing.assert_allclose(S @ few, expected @ few, atol=1e-12)
+    np.testing.assert_allclose(S.diagonal(), expected.diagonal(), atol=1e-12)
+    np.testing.assert_allclose(variances_of(S, W), np.diag(W.T @ expected @ W), atol=1e-11)
+    rows, cols = np.array([1, 5]), np.array([0, 5, 8])
+    np.testing.assert_allclose(S.block(rows, cols), expected[np.ix_(rows, cols)], atol=1e-12)
+    np.testing.assert_allclose(S.block(cols, rows), expected[np.ix_(cols, rows)], atol=1e-12)
+    np.testing.assert_allclose(S.restrict(cols) @ np.eye(3), expected[np.ix_(cols, cols)], atol=1e-12)
+    np.testing.assert_allclose(moments.mean, weights @ X / n, rtol=1e-12)

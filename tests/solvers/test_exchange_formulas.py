@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import ExplicitCovariance, LowRankCovariance
+from loadstone.covariance import ExplicitCovariance, LowRankCovariance, covariance_of
 from loadstone.solvers.exchange import _best_pair, improve_by_exchange
-from loadstone.solvers.greedy import Greedy
+from loadstone.solvers import portfolio
+from loadstone.solvers.greedy import Greedy, Growth
 from loadstone.solvers.polish import polish
-from loadstone.solvers.portfolio import working_set
+from loadstone.solvers.portfolio import Portfolio, working_set
+from loadstone.solvers.support_spectrum import SupportSpectrum
 
 P = 9
 
@@ -140,6 +142,55 @@ def test_forward_steps_with_exchanges_equal_trying_every_feature(seed):
     solver = Greedy(direction="forward-backward")
     found = solver(ExplicitCovariance(A), LoadingConstraint(14, 6), np.random.default_rng(0))
     assert np.flatnonzero(found.matrix[:, 0]).tolist() == exchanged_by_hand(A, 6)
+
+
+def test_lengths_follow_the_support_in_and_out():
+    A = covariance(1)
+    growth = Growth(ExplicitCovariance(A), LoadingConstraint(P, 5), "exact", 4)
+    for feature in (2, 7, 0):
+        growth._join(feature)
+    growth._leave(7)
+    np.testing.assert_allclose(growth.lengths, (A[[4, 2, 0]] ** 2).sum(axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("coarse", [False, True])
+def test_eigenpairs_follow_a_support_that_grows_and_shrinks(coarse):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((10, 40))
+    S, A = covariance_of(X, route="data")[0], np.cov(X.T)
+    spectrum = SupportSpectrum(S, coarse=coarse)
+    support = np.zeros(40, dtype=bool)
+    support[rng.permutation(40)[:25]] = True
+    for _ in range(30):
+        support[rng.integers(40, size=3)] ^= True
+        inside = np.flatnonzero(support)
+        values, vectors = np.linalg.eigh(A[np.ix_(inside, inside)])
+        found, image = spectrum.leading_pairs(support, 2)
+        np.testing.assert_allclose(found[:2], values[[-1, -2]], rtol=1e-9)
+        expected = A[:, inside] @ vectors[:, -1]
+        overlap = image @ expected / np.linalg.norm(image) / np.linalg.norm(expected)
+        assert abs(overlap) == pytest.approx(1, abs=1e-5)
+        if not coarse:
+            assert np.linalg.norm(image) == pytest.approx(np.linalg.norm(expected))
+        outside = int(rng.choice(np.flatnonzero(~support)))
+        more = np.append(inside, outside)
+        one_more = np.linalg.eigvalsh(A[np.ix_(more, more)])[-1]
+        assert spectrum.value_with(support, outside) == pytest.approx(one_more)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_sign_of_an_eigenvector_does_not_matter(sign, monkeypatch):
+    # Three features rise together while the fourth falls: one sign keeps three, the other one.
+    A = np.array([[3.0, 2, 2, -2], [2, 3.0, 2, -2], [2, 2, 3.0, -2], [-2, -2, -2, 3.0]])
+    monkeypatch.setattr(
+        portfolio,
+        "eigenvector_starts",
+        lambda S, n, **_: sign * np.abs(np.linalg.eigh(A)[1][:, ::-1][:, :1]) * [[1], [1], [1], [-1]],
+    )
+    solver = Portfolio(n_eigenvectors=1, n_columns=0, n_combinations=0, n_exchanges=0)
+    constraint = LoadingConstraint(4, 3, nonnegative=True)
+    found = solver(ExplicitCovariance(A), constraint, np.random.default_rng(0)).matrix[:, 0]
+    assert found @ A @ found == pytest.approx(7.0)
 
 
 def test_the_optimum_of_small_problems_is_never_beaten_by_exchanges():
