@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loadstone.certificates import Certificate, CertificateError, prove
-from loadstone.certificates.any_constraint import (
+from loadstone.certificates.bound_any_constraint import (
     as_cardinality,
     constraint_bound,
     constraint_bounds,
@@ -167,7 +167,7 @@ def test_what_is_a_cardinality_in_disguise():
 
 @pytest.mark.parametrize("constraint", OTHERS, ids=repr)
 def test_all_features_of_a_wide_covariance_have_a_bound(constraint, monkeypatch):
-    monkeypatch.setattr("loadstone.certificates.any_constraint.SPECTRAL_LIMIT", 4)
+    monkeypatch.setattr("loadstone.certificates.bound_any_constraint.SPECTRAL_LIMIT", 4)
     data_route, _ = covariance_of(data(2), route="data")
     stored, _ = covariance_of(data(2), route="gram")
     nothing = np.zeros((P, 1))

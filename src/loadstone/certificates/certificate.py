@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from loadstone.certificates.any_constraint import as_cardinality, constraint_bound
+from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.problem import Array, Indices, SupportProblem
-from loadstone.certificates.proof import ProofNode, replay
+from loadstone.certificates.proof_tree import ProofNode, replay
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.flipped import FlippedCovariance
 
@@ -167,14 +167,14 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate and its proof to an ``.npz`` file."""
-        from loadstone.certificates.storage import save_certificate
+        from loadstone.certificates.certificate_file import save_certificate
 
         save_certificate(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
         """Read a certificate written by :meth:`save`."""
-        from loadstone.certificates.storage import load_certificate
+        from loadstone.certificates.certificate_file import load_certificate
 
         return load_certificate(path)
 
@@ -193,7 +193,7 @@ def refuse_impossible(value: float, bound: float) -> None:
 def as_covariance(S: Any) -> Covariance:
     """A covariance object as it is; a matrix wrapped as one."""
     if hasattr(S, "block") and hasattr(S, "diagonal") and hasattr(S, "n_features"):
-        return S
+        return cast("Covariance", S)
     return ExplicitCovariance(np.asarray(S, dtype=np.float64))
 
 

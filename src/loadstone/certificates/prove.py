@@ -1,4 +1,7 @@
-"""From a component to its certificate: as little effort as asked for, in a fixed order."""
+"""From a component to its certificate: as little effort as asked for, in a fixed order.
+
+Read this file first; the order for the others is in the docstring of the folder.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from loadstone.certificates.any_constraint import as_cardinality, constraint_bound
-from loadstone.certificates.branch_and_bound import Progress, branch_and_bound, status
+from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.certificate import (
     OPTIMAL_GAP,
     Certificate,
@@ -18,18 +20,19 @@ from loadstone.certificates.certificate import (
     refuse_impossible,
     variance_on_support,
 )
-from loadstone.certificates.dual_bound import LEVELS
-from loadstone.certificates.known_block import KnownBlock
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.proof import ProofNode
-from loadstone.certificates.tighten import (
+from loadstone.certificates.proof_tree import ProofNode
+from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
+from loadstone.certificates.search_case import (
     Bounded,
     Incumbent,
     Limits,
-    settle_and_solve,
+    first_standing,
     tighten,
 )
-from loadstone.certificates.working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
+from loadstone.certificates.search_dual import LEVELS
+from loadstone.certificates.search_known_block import KnownBlock
+from loadstone.certificates.search_working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
 from loadstone.covariance.flipped import FlippedCovariance
 
 if TYPE_CHECKING:
@@ -53,7 +56,7 @@ def prove(
     relative_to: str = "in the covariance of the data",
     progress: Progress | None = None,
 ) -> Certificate:
-    """Certify ``loading`` under ``constraint``.
+    """Bound ``max w'Sw`` over the loadings ``constraint`` allows, and compare ``loading`` with it.
 
     Parameters
     ----------
@@ -77,10 +80,6 @@ def prove(
         How the certificate names ``S``.
     progress : callable, optional
         Called with bound, incumbent and number of open cases.
-
-    Returns
-    -------
-    Certificate
     """
     _check(constraint, loading, effort, time_limit)
     begun = time.monotonic()
@@ -91,15 +90,28 @@ def prove(
     view = as_cardinality(constraint)
     flips = 1 if view is None else view[1]
     incumbent = Incumbent(lower_value(S, loading), flips * loading)
-    tree = ProofNode()
     # Thousands of small eigenproblems: threads inside each of them wait more than they work.
     with threadpool_limits(limits=1, user_api="blas"):
         if view is None:
             found = _without_search(S, constraint, incumbent, progress)
         else:
             problem, flipped = problem_of(view[0]), FlippedCovariance.of(S, view[1])
-            found = _search_proof(flipped, problem, tree, incumbent, limits, effort, progress)
-    best_loading = flips * incumbent.loading
+            found = _search_proof(flipped, problem, incumbent, limits, effort, progress)
+    best = flips * incumbent.loading
+    return _stated(S, constraint, loading, best, found, limits, begun, relative_to)
+
+
+def _stated(
+    S: Covariance,
+    constraint: Constraint,
+    loading: Array,
+    best_loading: Array,
+    found: _Found,
+    limits: Limits,
+    begun: float,
+    relative_to: str,
+) -> Certificate:
+    """The certificate of ``loading`` from what the search for a proof ended with."""
     value = variance_on_support(S, loading)
     best_value = max(value, variance_on_support(S, best_loading))
     refuse_impossible(best_value, found.bound)
@@ -119,7 +131,7 @@ def prove(
         best_loading=best_loading,
         best_value=best_value,
         n_nodes=found.n_nodes,
-        tree=tree,
+        tree=found.tree,
     )
 
 
@@ -130,6 +142,7 @@ class _Found(NamedTuple):
     name: str
     left: SupportProblem | None
     n_nodes: int
+    tree: ProofNode
 
 
 def _without_search(
@@ -140,20 +153,20 @@ def _without_search(
     if progress is not None:
         progress(status(bound.value, incumbent, 0))
     everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)
-    return _Found(bound.value, bound.name, everything, 1)
+    return _Found(bound.value, bound.name, everything, 1, ProofNode())
 
 
 def _search_proof(
     S: Covariance,
     problem: SupportProblem,
-    tree: ProofNode,
     incumbent: Incumbent,
     limits: Limits,
     effort: str,
     progress: Progress | None,
 ) -> _Found:
     """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
-    bounded = Bounded(settle_and_solve(S, problem, incumbent), None, np.empty(0))
+    tree = ProofNode()
+    bounded = Bounded(first_standing(S, problem, incumbent), None, np.empty(0))
     if effort != "instant":
         bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
     standing = bounded.standing
@@ -161,10 +174,10 @@ def _search_proof(
     if progress is not None:
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
-        return _Found(standing.bound, standing.name, standing.problem, 1)
+        return _Found(standing.bound, standing.name, standing.problem, 1, tree)
     bound, n_nodes = branch_and_bound(S, bounded, tree, incumbent, limits, progress)
     name = "branch and bound" if bound < standing.bound else standing.name
-    return _Found(bound, name, standing.problem, n_nodes)
+    return _Found(bound, name, standing.problem, n_nodes, tree)
 
 
 def _check(constraint: Constraint, loading: Array, effort: str, time_limit: float | None) -> None:

@@ -127,7 +127,9 @@ def _sparse_sums(
     covered = np.bincount(columns, entry_weights, n_features)
     first = np.bincount(columns, entry_weights * values, n_features)
     second = np.bincount(columns, entry_weights * values**2, n_features)
-    zeros = np.maximum(total - covered, 0.0)
+    # Two sums of the same weights differ in their last digits: a full column has no zeros.
+    full = np.bincount(columns, minlength=n_features) == block.shape[0]
+    zeros = np.where(full, 0.0, np.maximum(total - covered, 0.0))
     return first - zeros * reference, second + zeros * reference**2
 
 

@@ -51,7 +51,7 @@ class SequentialComponents(Components):
         "orthogonality": [StrOptions({"none", "disjoint"})]
     }
 
-    def _solver(self, task: Task) -> Solver:
+    def _solver(self, task: Task) -> Solver[Any]:
         """What searches a component."""
         raise NotImplementedError
 

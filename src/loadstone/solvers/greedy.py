@@ -250,7 +250,8 @@ def _unit(w: Array, support: Array) -> Array:
     """``w`` at length one; where no variance is left, equal loadings on the support."""
     if not w.any():
         w = support.astype(w.dtype)
-    return w / np.linalg.norm(w)
+    result: Array = w / np.linalg.norm(w)
+    return result
 
 
 def _first_of_best(worth: Array) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadstone.certificates.evaluator import Evaluation
+from loadstone.certificates.bound_dual import Evaluation
 from loadstone.certificates.problem import SupportProblem
 
 

@@ -12,13 +12,13 @@ them. The result is only a proposal: what it proves is for the evaluator to say.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.optimize
 
-from loadstone.certificates.evaluator import Dual, best_squares, counted_squares
+from loadstone.certificates.bound_dual import Dual, best_squares, counted_squares
 from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem, sum_of_best
 from loadstone.covariance.symmetric import largest_eigenpairs, largest_eigenvalue
 
@@ -45,6 +45,10 @@ class OutsideFeatures:
     variances: Array
     forced: Mask
 
+    def in_units_of(self, scale: float) -> OutsideFeatures:
+        """The same features in the covariance divided by ``scale``."""
+        return OutsideFeatures(self.reach / scale**2, self.variances / scale, self.forced)
+
 
 class _EnoughError(Exception):
     """Raised inside the optimiser when the target is reached or time is up."""
@@ -64,7 +68,6 @@ class SmoothedBound:
     best: float = np.inf
     best_point: Array | None = None
     fractional: Array | None = None
-    n_evaluations: int = 0
     _thresholds: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +91,7 @@ class SmoothedBound:
 
     def __call__(self, point: Array) -> tuple[float, Array]:
         """Smoothed F and its gradient."""
-        from loadstone.certificates.dual_kernels import smooth_rows
+        from loadstone.certificates.search_dual_kernels import smooth_rows
 
         rows, scales, factor = self.split(point)
         size = self.matrix.shape[0]
@@ -150,7 +153,6 @@ class SmoothedBound:
         return (root - shift) / 2.0, (shift / root - 1.0) / 2.0
 
     def _remember(self, point: Array, value: float, shares: Array) -> None:
-        self.n_evaluations += 1
         if value < self.best:
             self.best = value
             self.best_point = point.copy()
@@ -161,7 +163,7 @@ class SmoothedBound:
 
 def smooth_best_sum(terms: Array, problem: SupportProblem, level: float) -> tuple[Array, float]:
     """Shares and value of the regularised best sum over supports."""
-    from loadstone.certificates.dual_kernels import find_threshold
+    from loadstone.certificates.search_dual_kernels import find_threshold
 
     counted = ~problem.forced
     room = problem.n_free
@@ -173,12 +175,10 @@ def smooth_best_sum(terms: Array, problem: SupportProblem, level: float) -> tupl
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A dual worth evaluating, the fractional support behind it, and the effort spent."""
+    """A dual worth evaluating, and the fractional support behind it."""
 
     dual: Dual
     fractional: Array
-    value: float
-    n_evaluations: int
 
 
 def start_point(matrix: Array, problem: SupportProblem, rank: int) -> Array:
@@ -226,6 +226,19 @@ def dual_of(point: Array, bound: SmoothedBound, scale: float, features: Indices)
     return Dual(features, pairing * scale, shift * scale, factor * np.sqrt(scale))
 
 
+def _unit_of(matrix: Array) -> float:
+    """The largest eigenvalue, or another positive size where it is not positive."""
+    largest = largest_eigenvalue(matrix)
+    return float(largest if largest > 0 else np.abs(matrix).max() or 1.0)
+
+
+def _descended(bound: SmoothedBound, point: Array, n_steps: int) -> Array:
+    """Where L-BFGS ends at the present smoothing level."""
+    options = {"maxiter": n_steps, "maxcor": 10, "ftol": 0.0, "gtol": 1e-12}
+    result = scipy.optimize.minimize(bound, point, jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(result.x)
+
+
 def propose_dual(
     matrix: Array,
     problem: SupportProblem,
@@ -236,7 +249,6 @@ def propose_dual(
     n_steps: int = 60,
     target: float = -np.inf,
     deadline: float = np.inf,
-    progress: Callable[[float], None] | None = None,
 ) -> Proposal:
     """Best dual found for ``matrix`` (the covariance on ``problem.features``).
 
@@ -258,37 +270,22 @@ def propose_dual(
         Stop as soon as the bound is at most this.
     deadline : float
         Stop at this value of ``time.monotonic()``.
-    progress : callable, optional
-        Called with the best bound after each level.
     """
-    size = matrix.shape[0]
-    rank = min(size, FACTOR_RANK)
-    largest = largest_eigenvalue(matrix)
-    scale = largest if largest > 0 else float(np.abs(matrix).max()) or 1.0
-    if outside is not None:
-        outside = OutsideFeatures(
-            outside.reach / scale**2, outside.variances / scale, outside.forced
-        )
+    rank = min(matrix.shape[0], FACTOR_RANK)
+    scale = _unit_of(matrix)
     scaled = matrix / scale
-    bound = SmoothedBound(scaled, problem, rank, outside, target=target / scale, deadline=deadline)
+    beyond = None if outside is None else outside.in_units_of(scale)
+    bound = SmoothedBound(scaled, problem, rank, beyond, target=target / scale, deadline=deadline)
     point = (
         start_point(scaled, problem, rank)
         if start is None
         else point_of(start, problem, scale, rank)
     )
-    try:
+    with suppress(_EnoughError):
         for sigma in levels:
             bound.sigma = sigma
-            result = scipy.optimize.minimize(
-                bound, point, jac=True, method="L-BFGS-B",
-                options={"maxiter": n_steps, "maxcor": 10, "ftol": 0.0, "gtol": 1e-12},
-            )  # fmt: skip
-            point = result.x
-            if progress is not None:
-                progress(bound.best * scale)
-    except _EnoughError:
-        pass
+            point = _descended(bound, point, n_steps)
     assert bound.best_point is not None
     assert bound.fractional is not None
     dual = dual_of(bound.best_point, bound, scale, problem.features)
-    return Proposal(dual, bound.fractional, bound.best * scale, bound.n_evaluations)
+    return Proposal(dual, bound.fractional)

@@ -1,4 +1,4 @@
-"""The only place a reported bound comes from: it recomputes everything from a stored dual.
+"""The evaluator: what a stored dual proves, recomputed from it and the covariance alone.
 
 Notation: ``A`` is the covariance, ``P`` a square matrix with rows p_i and no
 diagonal, ``tau`` one number per feature, ``B = LL'``. Every feasible x obeys

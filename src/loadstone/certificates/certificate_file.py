@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loadstone.certificates.evaluator import Dual
+from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array
-from loadstone.certificates.proof import ProofNode
+from loadstone.certificates.proof_tree import ProofNode
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.files.npz_json import decode, encode
 

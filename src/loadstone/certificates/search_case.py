@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.dual_bound import LEVELS, propose_dual
-from loadstone.certificates.evaluator import Dual
-from loadstone.certificates.local_search import improve
+from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.proof import (
+from loadstone.certificates.proof_tree import (
     ProofNode,
     Standing,
     apply_dual,
     leaf_optimum,
-    settle,
+    standing_without_dual,
 )
+from loadstone.certificates.search_component import improve
+from loadstone.certificates.search_dual import LEVELS, propose_dual
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -40,7 +40,7 @@ class Incumbent:
             self.loading[features] = loading
 
 
-def settle_and_solve(S: Covariance, problem: SupportProblem, incumbent: Incumbent) -> Standing:
+def first_standing(S: Covariance, problem: SupportProblem, incumbent: Incumbent) -> Standing:
     """What is proven without a dual; a single support is solved on the way."""
     if problem.is_leaf:
         _, loading = leaf_optimum(S, problem, incumbent.value)
@@ -49,7 +49,7 @@ def settle_and_solve(S: Covariance, problem: SupportProblem, incumbent: Incumben
             block = np.asarray(S.block(support, support), dtype=np.float64)
             value = float(loading[support] @ block @ loading[support])
             incumbent.offer(support, value, loading[support])
-    return settle(S, problem, incumbent.value)
+    return standing_without_dual(S, problem, incumbent.value)
 
 
 @dataclass
@@ -102,7 +102,7 @@ def tighten(
     schedule = list(levels)
     extra = _GapLevels(max_rounds)
     found = Bounded(standing, start, np.full(standing.problem.features.size, 0.5))
-    while not _is_settled(found.standing, incumbent, limits):
+    while not _is_finished(found.standing, incumbent, limits):
         assert found.standing.problem is not None
         matrix = symmetric_block(S, found.standing.problem)
         gap = _relative_gap(found.standing.bound, incumbent.value, matrix)
@@ -116,7 +116,7 @@ def tighten(
     return found
 
 
-def _is_settled(standing: Standing, incumbent: Incumbent, limits: Limits) -> bool:
+def _is_finished(standing: Standing, incumbent: Incumbent, limits: Limits) -> bool:
     """Whether there is nothing left to search a dual for."""
     if standing.problem is None or standing.problem.is_leaf or limits.out_of_time:
         return True
@@ -172,7 +172,7 @@ def _one_round(
     if left is None:
         return Bounded(standing, proposal.dual, proposal.fractional)
     if left.is_leaf:
-        solved = settle_and_solve(S, left, incumbent)
+        solved = first_standing(S, left, incumbent)
         standing = Standing(min(standing.bound, solved.bound), standing.name, solved.problem)
     kept = np.isin(problem.features, left.features, assume_unique=True)
     return Bounded(standing, proposal.dual, proposal.fractional[kept])

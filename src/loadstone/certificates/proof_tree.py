@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.evaluator import Dual, Evaluation, evaluate
-from loadstone.certificates.leaves import support_optimum
+from loadstone.certificates.bound_dual import Dual, Evaluation, evaluate
+from loadstone.certificates.bound_instant import instant_bound
+from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.screening import screen
-from loadstone.certificates.upper_bounds import instant_bound
+from loadstone.certificates.proof_screening import screen
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -81,7 +81,7 @@ def leaf_optimum(
     return bound, loading
 
 
-def settle(S: Covariance, problem: SupportProblem, value: float) -> Standing:
+def standing_without_dual(S: Covariance, problem: SupportProblem, value: float) -> Standing:
     """What is proven without any dual: instant bounds, or the exact answer of a single support."""
     if problem.is_leaf:
         bound, _ = leaf_optimum(S, problem, value)
@@ -113,7 +113,7 @@ def apply_evaluation(
     if left is None:
         return Standing(value, "dual bound", None)
     if left.is_leaf and not standing.problem.is_leaf:
-        decided = settle(S, left, value)
+        decided = standing_without_dual(S, left, value)
         if decided.bound < bound:
             return Standing(decided.bound, "dual bound and screening", decided.problem)
     return Standing(bound, name, left)
@@ -122,10 +122,15 @@ def apply_evaluation(
 def cases(
     problem: SupportProblem, feature: int
 ) -> tuple[SupportProblem | None, SupportProblem | None]:
-    """The problem with and without ``feature``; ``None`` where screening has excluded a case."""
+    """The problem with and without ``feature``; ``None`` where a case is excluded already.
+
+    A tree is data, so any feature may be asked for, also one the forced ones leave no room for.
+    """
     at = problem.features == feature
     if not at.any():
         return None, problem
+    if problem.n_free == 0 and not problem.forced[at].any():
+        return None, problem.keep(~at)
     if problem.nonzero[at].all():
         return problem, None
     without = problem.keep(~at)
@@ -137,7 +142,7 @@ def cases(
 
 def replay(S: Covariance, problem: SupportProblem, value: float, node: ProofNode) -> Standing:
     """Recompute what a proof proves, from the covariance and the stored numbers alone."""
-    standing = settle(S, problem, value)
+    standing = standing_without_dual(S, problem, value)
     for dual in node.duals:
         standing = apply_dual(S, standing, dual, value)
     if standing.problem is None or node.feature is None:

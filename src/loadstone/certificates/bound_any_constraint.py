@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.evaluator import ROW_BLOCK, rows_of_covariance
-from loadstone.certificates.problem import Array, Indices, SupportProblem
-from loadstone.certificates.upper_bounds import (
+from loadstone.certificates.bound_dual import ROW_BLOCK, rows_of_covariance
+from loadstone.certificates.bound_instant import (
     SPECTRAL_LIMIT,
     NamedBound,
     gram_eigenvalue,
     spectrum_cuts,
 )
+from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.constraints import LoadingConstraint, Signs
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.symmetric import largest_eigenvalue

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loadstone.certificates.evaluator import Dual
+from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.proof import ProofNode, Standing, apply_dual, cases
-from loadstone.certificates.tighten import (
+from loadstone.certificates.proof_tree import ProofNode, Standing, apply_dual, cases
+from loadstone.certificates.search_case import (
     Bounded,
     Incumbent,
     Limits,
-    settle_and_solve,
+    first_standing,
     symmetric_block,
     tighten,
 )
-from loadstone.certificates.working_set import LARGEST_SIZE, tighten_large
+from loadstone.certificates.search_working_set import LARGEST_SIZE, tighten_large
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -116,7 +116,7 @@ def _bound_child(
     limits: Limits,
 ) -> Bounded:
     """Instant bounds first, the parent's dual next, a few warm-started steps last."""
-    standing = settle_and_solve(S, case, incumbent)
+    standing = first_standing(S, case, incumbent)
     fractional = np.full(case.features.size, 0.5)
     standing = _capped(standing, parent.standing.bound)
     if standing.problem is None or case.is_leaf or parent.dual is None:

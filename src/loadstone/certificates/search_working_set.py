@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.dual_bound import LEVELS, OutsideFeatures, propose_dual
-from loadstone.certificates.evaluator import (
+from loadstone.certificates.bound_dual import (
     Dual,
     Evaluation,
     best_squares,
@@ -24,8 +23,9 @@ from loadstone.certificates.evaluator import (
     limited_squares,
 )
 from loadstone.certificates.problem import Array, Indices, SupportProblem
-from loadstone.certificates.proof import ProofNode, Standing, apply_evaluation
-from loadstone.certificates.tighten import Bounded, Incumbent, Limits, symmetric_block
+from loadstone.certificates.proof_tree import ProofNode, Standing, apply_evaluation
+from loadstone.certificates.search_case import Bounded, Incumbent, Limits, symmetric_block
+from loadstone.certificates.search_dual import LEVELS, OutsideFeatures, propose_dual
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -86,13 +86,19 @@ def tighten_large(
         dual = proposal.dual
         fractional = np.zeros(problem.features.size)
         fractional[np.searchsorted(problem.features, dual.features)] = proposal.fractional
-    if standing.problem is None:
+    return _handed_on(S, standing, dual, fractional)
+
+
+def _handed_on(S: Covariance, standing: Standing, dual: Dual, fractional: Array) -> Bounded:
+    """What the next step starts from: a dual on all features where few enough are left."""
+    left = standing.problem
+    if left is None:
         return Bounded(standing, dual, fractional)
-    if fractional.size != standing.problem.features.size:
-        fractional = np.full(standing.problem.features.size, 0.5)
-    if standing.problem.features.size <= LARGEST_SIZE:
-        known = dual.restrict(np.intersect1d(dual.features, standing.problem.features))
-        dual = extended(S, standing.problem, known, standing.problem.features)
+    if fractional.size != left.features.size:
+        fractional = np.full(left.features.size, 0.5)
+    if left.features.size <= LARGEST_SIZE:
+        known = dual.restrict(np.intersect1d(dual.features, left.features))
+        dual = extended(S, left, known, left.features)
     return Bounded(standing, dual, fractional)
 
 
@@ -152,7 +158,7 @@ def _first_working_set(S: Covariance, problem: SupportProblem, loading: Array) -
         if missing > 0:
             ranked = np.argsort(-np.where(chosen, -np.inf, worth), kind="stable")
             chosen[ranked[:missing]] = True
-    return features[chosen]
+    return np.asarray(features[chosen])
 
 
 def _outside_features(

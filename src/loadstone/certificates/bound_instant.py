@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.certificates.evaluator import (
+from loadstone.certificates.bound_dual import (
     ROW_BLOCK,
     best_squares,
     reach_limits,
@@ -74,10 +74,12 @@ def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:
     squares = reach_limits(S, problem, variances)
     sums = np.sqrt(problem.n_nonzero * squares)
     found = np.where(problem.forced, np.inf, 0.0)
-    order = np.argsort(-squares, kind="stable")
+    # Forced rows come first: they count whatever their limits.
+    order = np.lexsort((-squares, ~problem.forced))
     for start in range(0, size, ROW_BLOCK):
         at = order[start : start + ROW_BLOCK]
-        if squares[at[0]] <= np.partition(found, -problem.n_nonzero)[-problem.n_nonzero]:
+        smallest = np.partition(found, -problem.n_nonzero)[-problem.n_nonzero]
+        if not problem.forced[at[0]] and squares[at[0]] <= smallest:
             # The rows that follow cannot be among the best, nor their limits.
             break
         part = rows_of_covariance(S, problem.features, at)

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from loadstone.certificates.bound_instant import NamedBound
 from loadstone.certificates.problem import SupportProblem
-from loadstone.certificates.upper_bounds import NamedBound
 from loadstone.covariance.protocol import Covariance
 from loadstone.covariance.spectrum import leading_eigenpairs
 
