@@ -66,7 +66,7 @@ class Greedy:
         if not isinstance(constraint, LoadingConstraint):
             return (
                 f"a greedy path stops at a number of features; {type(constraint).__name__} "
-                "has none, use Climb"
+                "has none, use SparsePCA"
             )
         return None
 
