@@ -67,7 +67,7 @@ def test_bounds_from_rows_hold_where_rows_are_skipped(problem, monkeypatch):
 def full_bounds(A, problem):
     """Frobenius and row-sum bounds by trying every support: what row_bounds must not undercut."""
     forced = set(problem.features[problem.forced].tolist())
-    reach = {i: 0.0 for i in problem.features.tolist()}
+    reach = dict.fromkeys(problem.features.tolist(), 0.0)
     for chosen in combinations(problem.features.tolist(), problem.n_nonzero):
         if forced <= set(chosen):
             for i in chosen:

@@ -136,7 +136,15 @@ def test_every_number_of_a_proof_survives_the_disk(tmp_path):
             assert (a.limits is None) == (b.limits is None)
             if b.limits is not None:
                 np.testing.assert_array_equal(a.limits, b.limits)
-    for name in ("value", "upper_bound", "proof", "relative_to", "seconds", "best_value", "n_nodes"):
+    for name in (
+        "value",
+        "upper_bound",
+        "proof",
+        "relative_to",
+        "seconds",
+        "best_value",
+        "n_nodes",
+    ):
         assert getattr(read, name) == getattr(written, name), name
     for name in ("loading", "best_loading", "fixed_in", "fixed_out"):
         np.testing.assert_array_equal(getattr(read, name), getattr(written, name))

@@ -97,9 +97,7 @@ def test_fixed_features_are_in_every_and_in_no_better_component(size):
 
 
 def test_a_dual_points_at_better_components_before_any_case_is_distinguished():
-    optimum = max(
-        np.linalg.eigvalsh(MATRIX[np.ix_(s, s)])[-1] for s in combinations(range(16), 5)
-    )
+    optimum = max(np.linalg.eigvalsh(MATRIX[np.ix_(s, s)])[-1] for s in combinations(range(16), 5))
     poor = np.eye(16)[int(np.argmin(MATRIX.diagonal()))]
     found = prove(ExplicitCovariance(MATRIX), LoadingConstraint(16, 5), poor, effort="standard")
     assert found.value == pytest.approx(MATRIX.diagonal().min())

@@ -181,5 +181,7 @@ def test_every_member_is_the_weighted_formula(container, route, weighted, standa
     rows, cols = np.array([1, 5]), np.array([0, 5, 8])
     np.testing.assert_allclose(S.block(rows, cols), expected[np.ix_(rows, cols)], atol=1e-12)
     np.testing.assert_allclose(S.block(cols, rows), expected[np.ix_(cols, rows)], atol=1e-12)
-    np.testing.assert_allclose(S.restrict(cols) @ np.eye(3), expected[np.ix_(cols, cols)], atol=1e-12)
+    np.testing.assert_allclose(
+        S.restrict(cols) @ np.eye(3), expected[np.ix_(cols, cols)], atol=1e-12
+    )
     np.testing.assert_allclose(moments.mean, weights @ X / n, rtol=1e-12)

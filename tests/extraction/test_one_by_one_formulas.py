@@ -143,7 +143,9 @@ def test_one_more_component_does_not_change_those_before_it():
     for count in (2, 4):
         solver = Recording([])
         constraints = [LoadingConstraint(P, 3)] * count
-        one_by_one(ExplicitCovariance(matrix()), constraints, Plan(solver), np.random.default_rng(5))
+        one_by_one(
+            ExplicitCovariance(matrix()), constraints, Plan(solver), np.random.default_rng(5)
+        )
         draws.append(solver.drawn)
     assert draws[0] == draws[1][:2]
     assert len(set(draws[1])) == 4

@@ -7,9 +7,9 @@ import pytest
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, LowRankCovariance, covariance_of
-from loadstone.solvers.exchange import _best_pair, improve_by_exchange
 from loadstone.solvers import portfolio
-from loadstone.solvers.greedy import Greedy, Growth
+from loadstone.solvers.exchange import _best_pair, improve_by_exchange
+from loadstone.solvers.greedy import Greedy, Growth, _three_by_three
 from loadstone.solvers.polish import polish
 from loadstone.solvers.portfolio import Portfolio, working_set
 from loadstone.solvers.support_spectrum import SupportSpectrum
@@ -144,6 +144,15 @@ def test_forward_steps_with_exchanges_equal_trying_every_feature(seed):
     assert np.flatnonzero(found.matrix[:, 0]).tolist() == exchanged_by_hand(A, 6)
 
 
+def test_upper_limits_of_candidates_are_eigenvalues_of_three_by_three_matrices():
+    rng = np.random.default_rng(5)
+    b, c, r = rng.random((3, 6)) * 2
+    found = _three_by_three(1.5, 0.7, b, c, r)
+    for i in range(6):
+        by_hand = np.array([[1.5, 0, c[i]], [0, 0.7, r[i]], [c[i], r[i], b[i]]])
+        assert found[i] == pytest.approx(np.linalg.eigvalsh(by_hand)[-1])
+
+
 def test_lengths_follow_the_support_in_and_out():
     A = covariance(1)
     growth = Growth(ExplicitCovariance(A), LoadingConstraint(P, 5), "exact", 4)
@@ -185,7 +194,9 @@ def test_the_sign_of_an_eigenvector_does_not_matter(sign, monkeypatch):
     monkeypatch.setattr(
         portfolio,
         "eigenvector_starts",
-        lambda S, n, **_: sign * np.abs(np.linalg.eigh(A)[1][:, ::-1][:, :1]) * [[1], [1], [1], [-1]],
+        lambda S, n, **_: (
+            sign * np.abs(np.linalg.eigh(A)[1][:, ::-1][:, :1]) * [[1], [1], [1], [-1]]
+        ),
     )
     solver = Portfolio(n_eigenvectors=1, n_columns=0, n_combinations=0, n_exchanges=0)
     constraint = LoadingConstraint(4, 3, nonnegative=True)
@@ -199,7 +210,9 @@ def test_the_optimum_of_small_problems_is_never_beaten_by_exchanges():
     best = max(leading_on(A, list(s))[1] for s in combinations(range(P), 3))
     for support in combinations(range(P), 3):
         w, value = leading_on(A, np.array(support))
-        assert improve_by_exchange(ExplicitCovariance(A), w, value, constraint, 20)[1] <= best + 1e-9
+        assert (
+            improve_by_exchange(ExplicitCovariance(A), w, value, constraint, 20)[1] <= best + 1e-9
+        )
 
 
 def variances_only(variances):
