@@ -1,4 +1,4 @@
-"""Soft thresholds, ties and forbidden features of a cardinality, written out by hand."""
+"""Thresholds, ties, forbidden features and budgets of the constraints, written out by hand."""
 
 from itertools import combinations
 
@@ -148,3 +148,21 @@ def test_no_vector_of_any_support_beats_the_best_loading(nonnegative):
         worth = np.maximum(d, 0) if nonnegative else np.abs(d)
         best = max(np.sqrt((worth[list(s)] ** 2).sum()) for s in combinations(range(P), 3))
         assert d @ constraint.best_loading(d) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("budget", [1.0, 1.3, 2.0, 5.0])
+def test_a_budget_is_spent_as_its_dual_says(budget, nonnegative):
+    """max <d, w> = min over t >= 0 of |(|d| - t)_+| + t budget, a convex function of t."""
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        d = rng.standard_normal(P) + 0.3
+        worth = np.maximum(d, 0) if nonnegative else np.abs(d)
+        levels = np.linspace(0, worth.max(), 20001)
+        lengths = np.sqrt((np.maximum(worth[:, None] - levels, 0) ** 2).sum(axis=0))
+        best = (lengths + levels * budget).min()
+        w = L1Budget(P, budget, nonnegative).best_loading(d)
+        assert np.abs(w).sum() <= budget * (1 + 1e-10)
+        assert (w**2).sum() == pytest.approx(1)
+        assert d @ w == pytest.approx(best, rel=1e-6)
+        assert not nonnegative or w.min() >= 0

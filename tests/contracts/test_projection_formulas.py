@@ -30,7 +30,7 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def X():
+def X():  # noqa: N802
     return data()
 
 
