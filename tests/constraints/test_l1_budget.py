@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
 from loadstone.constraints import L1Budget
@@ -33,6 +34,32 @@ def test_the_closed_form_is_the_bisected_threshold(seed, p, share):
     found = within_budget(worth, budget)
     for column, w in zip(worth.T, found.T, strict=True):
         np.testing.assert_allclose(w / np.linalg.norm(w), bisected(column, budget), atol=1e-9)
+
+
+def dual_value(constraint, d):
+    """min over t >= 0 of ``|(|d| - t)_+| + t budget``: a limit of <d, w> that is reached."""
+    d = np.delete(d, constraint.forbidden)
+    worth = np.maximum(d, 0) if constraint.nonnegative else np.abs(d)
+    if not worth.any():
+        return d.max() if constraint.nonnegative else 0.0
+    grid = np.concatenate([np.linspace(0, worth.max(), 4001), worth])
+    return min(np.linalg.norm(np.maximum(worth - t, 0)) + t * constraint.budget for t in grid)
+
+
+@pytest.mark.parametrize("constraint", L1Budget.examples(7), ids=repr)
+@settings(max_examples=40, deadline=None)
+@given(
+    d=arrays(
+        np.float64,
+        7,
+        elements=st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 1.0, 3.0])
+        | st.floats(-10, 10).map(lambda v: 0.0 if abs(v) < 1e-6 else v),
+    )
+)
+def test_no_vector_within_the_budget_points_further(constraint, d):
+    reached, limit = d @ constraint.best_loading(d), dual_value(constraint, d)
+    assert reached == pytest.approx(limit, rel=1e-5, abs=1e-9)
+    assert reached <= limit + 1e-9
 
 
 @pytest.mark.parametrize("near", [0.0, 1e-16, 1e-12, 1e-8])
