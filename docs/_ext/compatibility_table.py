@@ -11,20 +11,18 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-from loadstone.constraints import L1Budget, LoadingConstraint
+from loadstone.constraints import KINDS
 
 N_FEATURES = 6
 
 
 def constraints() -> dict[str, Any]:
-    """One constraint of each kind, with the words of the table."""
-    return {
-        "n_nonzero": LoadingConstraint(N_FEATURES, 2),
-        "n_nonzero, nonnegative": LoadingConstraint(N_FEATURES, 2, nonnegative=True),
-        "nonnegative alone": LoadingConstraint(N_FEATURES, N_FEATURES, nonnegative=True),
-        "L1 budget": L1Budget(N_FEATURES, 1.5),
-        "L1 budget, nonnegative": L1Budget(N_FEATURES, 1.5, nonnegative=True),
-    }
+    """The examples of every constraint, with the words they have for themselves."""
+    found: dict[str, Any] = {}
+    for kind in KINDS:
+        for constraint in kind.examples(N_FEATURES):
+            found.setdefault(constraint.describe(), constraint)
+    return found
 
 
 def solvers() -> list[Any]:
@@ -56,10 +54,11 @@ class SolverTable(Directive):
     def run(self) -> list[nodes.Node]:
         kinds = constraints()
         remarks: list[str] = []
-        rows = [["solver", *kinds]]
-        for solver in solvers():
-            row = [type(solver).__name__]
-            for constraint in kinds.values():
+        asked = solvers()
+        rows = [["", *(type(solver).__name__ for solver in asked)]]
+        for words, constraint in kinds.items():
+            row = [words]
+            for solver in asked:
                 reason = solver.refuses(constraint)
                 if reason is None:
                     row.append("yes")
