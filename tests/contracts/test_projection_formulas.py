@@ -30,7 +30,7 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def X():  # noqa: N802
+def X():
     return data()
 
 

@@ -20,12 +20,12 @@ XC = X - X.mean(axis=0)
 
 
 @pytest.fixture(params=["gram", "data"])
-def S(request):  # noqa: N802
+def S(request):
     return covariance_of(X, route=request.param)[0]
 
 
 @pytest.fixture
-def W():  # noqa: N802
+def W():
     W = np.random.default_rng(1).standard_normal((7, 3))
     return W / np.sqrt((W**2).sum(axis=0))
 
