@@ -86,6 +86,15 @@ def test_a_vector_of_zeros_gives_an_allowed_feature():
     assert constraint.allows(w)
 
 
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_a_forbidden_feature_fills_no_place_that_others_leave(nonnegative):
+    d = np.array([9.0, 0, 0, 1.0, 0, 0, 0, 7.0])
+    constraint = LoadingConstraint(P, 4, nonnegative, forbidden=np.array([0, 7]))
+    for found in (constraint.best_loading(d), constraint.shrunken_loading(d)):
+        np.testing.assert_array_equal(found, np.eye(P)[3])
+    assert not {0, 7} & set(constraint.best_support(d).tolist())
+
+
 @pytest.mark.parametrize(
     ("used", "forced", "allowed"),
     [
