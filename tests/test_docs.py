@@ -1,27 +1,121 @@
 """The documentation keeps up with the package."""
 
+import doctest
 import importlib
 import inspect
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+import loadstone
+import registry as found
+from loadstone.constraints import KINDS
+from loadstone.registry import entries, methods
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("[!_]*.md")), *sorted(DOCS.glob("methods/*.md"))]
+#: Pages of ``methods/`` that are about more than one estimator.
+OVERVIEWS = {"baselines", "index", "paths", "several_components"}
+#: Pages whose code is not run, and why.
+NOT_RUN = {
+    "certificates.md": "shown on data that the reader has",
+    "large_data.md": "needs files that do not fit into memory",
+}
 
 
-@pytest.mark.parametrize("module", ["loadstone", "loadstone.plotting", "loadstone.datasets"])
-def test_every_public_name_stands_on_the_api_page(module):
-    page = (DOCS / "api.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^   (loadstone\S+)$", page, flags=re.MULTILINE))
+@pytest.fixture
+def tables(monkeypatch):
+    """What the documentation is made with."""
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    return importlib.import_module("registry_tables")
+
+
+def listed(tables):
+    return set(re.findall(r"^   (loadstone\S+)$", tables.api_list(), flags=re.MULTILINE))
+
+
+def test_the_api_page_lists_what_the_package_exports(tables):
+    public = set(loadstone.__all__) - {"__version__", *loadstone._PACKAGES}
+    addresses = listed(tables)
+    assert {a for a in addresses if a.count(".") == 1} == {f"loadstone.{name}" for name in public}
+    for package in loadstone._PACKAGES:
+        assert any(a.startswith(f"loadstone.{package}.") for a in addresses), package
+    for address in addresses:
+        holder, _, name = address.rpartition(".")
+        assert hasattr(importlib.import_module(holder), name), address
+
+
+@pytest.mark.parametrize(
+    "module", ["loadstone.plotting", "loadstone.datasets", "loadstone.metrics"]
+)
+def test_the_api_page_lists_whole_packages(module, tables):
     package = importlib.import_module(module)
     for name in package.__all__:
         value = getattr(package, name)
         if inspect.isclass(value) or inspect.isfunction(value):
-            assert f"{module}.{name}" in listed
-    for address in listed:
-        holder, _, name = address.rpartition(".")
-        assert hasattr(importlib.import_module(holder), name), address
+            assert f"{module}.{name}" in listed(tables)
+
+
+def test_every_kind_of_constraint_is_on_the_api_page(tables):
+    assert {f"loadstone.constraints.{kind.__name__}" for kind in KINDS} <= listed(tables)
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+def test_every_estimator_has_a_page_and_a_place_in_the_tables(entry, tables):
+    page = DOCS / f"{entry.page}.md"
+    assert page.is_file(), f"{entry.name} needs a page docs/{entry.page}.md"
+    assert entry.name in page.read_text(encoding="utf-8")
+    for wish in entry.about.choose:
+        assert f"| {wish} | [`{entry.name}`]({entry.page}.md) |" in tables.choose_table("methods/")
+    assert f"({page.name}) | {entry.sentence} |" in tables.estimator_table()
+
+
+def test_every_page_of_methods_belongs_to_an_estimator():
+    pages = {page.stem for page in DOCS.glob("methods/*.md")}
+    assert pages == OVERVIEWS | {Path(entry.page).name for entry in entries()}
+
+
+def test_methods_of_the_command_line_are_listed(tables):
+    rows = re.findall(r"^\| `(\S+)` \| \[`(\w+)`\]", tables.method_table(), flags=re.MULTILINE)
+    assert rows == [(name, entry.name) for name, entry in methods().items()]
+
+
+def test_functions_of_the_table_exist(tables):
+    named = {name for names in tables.FUNCTIONS.values() for name in names}
+    assert named <= set(loadstone._HOMES)
+
+
+def test_the_readme_is_up_to_date(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    make_readme = importlib.import_module("make_readme")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for entry in entries():
+        assert f"[`{entry.name}`](docs/{entry.page}.md)" in text, "run python tools/make_readme.py"
+    assert text == make_readme.readme(text), "run python tools/make_readme.py"
+
+
+def test_the_table_of_solvers_asks_every_solver_about_every_constraint(tables):
+    table = importlib.import_module("compatibility_table")
+    text = table.solver_table()
+    rows = {name: cells for name, cells in re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.M)}
+    assert set(rows) == {cls.__name__ for cls in found.solvers()}
+    for kind in KINDS:
+        assert f"`{kind.__name__}`" in text.splitlines()[0]
+    assert set(rows["Thresholding"].split(" | ")) == {"yes"}
+    # Asked here once more, without the table.
+    refused = {
+        (cls.__name__, cls().refuses(constraint))
+        for cls in found.solvers()
+        for constraint in found.constraints(8)
+    }
+    for name, reason in refused:
+        if reason is not None:
+            number = re.search(rf"^(\d+)\. {re.escape(reason)}$", text, re.M).group(1)
+            assert re.search(rf"(no|in part) \([\d, ]*\b{number}\b", rows[name])
 
 
 def test_code_is_included_and_not_copied():
@@ -35,24 +129,40 @@ def test_code_is_included_and_not_copied():
 
 
 def test_every_page_is_in_a_table_of_contents():
-    linked = "\n".join(
-        p.read_text(encoding="utf-8") for p in (DOCS / "index.md", DOCS / "methods/index.md")
-    )
-    for page in DOCS.glob("*.md"):
+    linked = (DOCS / "index.md").read_text(encoding="utf-8")
+    for page in DOCS.glob("[!_]*.md"):
         if page.stem != "index":
             assert re.search(rf"^{page.stem}$", linked, flags=re.MULTILINE), page.name
 
 
-def test_the_table_of_solvers_is_made_by_asking_them(monkeypatch):
-    pytest.importorskip("docutils", reason="the documentation tools are not installed")
-    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
-    table = importlib.import_module("compatibility_table")
-    answers = {
-        type(s).__name__: [s.refuses(c) for c in table.constraints().values()]
-        for s in table.solvers()
-    }
-    assert {"EM", "Thresholding", "TruncatedPower"} <= set(answers)
-    assert any(reason for reasons in answers.values() for reason in reasons)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def code_of(page):
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if code_of(page) and page.name not in NOT_RUN],
+    ids=lambda page: page.name,
+)
+def test_code_of_pages_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="pages draw pictures")
+    names = {}
+    for block in code_of(page):
+        if block.startswith(">>>"):
+            example = doctest.DocTestParser().get_doctest(block, names, page.name, None, 0)
+            assert doctest.DocTestRunner().run(example, clear_globs=False).failed == 0
+        else:
+            exec(compile(block, page.name, "exec"), names)
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(
