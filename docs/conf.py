@@ -9,6 +9,7 @@ import loadstone
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
 
+from class_members import methods_of, properties_of  # noqa: E402
 from registry_tables import write_all  # noqa: E402
 
 #: Lists and tables that pages include; made here, because autosummary reads source files.
@@ -39,7 +40,9 @@ exclude_patterns = [
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
+templates_path = ["_templates"]
 autosummary_generate = ["_made_api.md"]
+autosummary_context = {"methods_of": methods_of, "properties_of": properties_of}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

@@ -101,7 +101,7 @@ def test_the_readme_is_up_to_date(monkeypatch):
 def test_the_table_of_solvers_asks_every_solver_about_every_constraint(tables):
     table = importlib.import_module("compatibility_table")
     text = table.solver_table()
-    rows = {name: cells for name, cells in re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.M)}
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.M))
     assert set(rows) == {cls.__name__ for cls in found.solvers()}
     for kind in KINDS:
         assert f"`{kind.__name__}`" in text.splitlines()[0]

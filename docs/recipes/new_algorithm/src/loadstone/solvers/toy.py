@@ -1,6 +1,7 @@
 """Power steps from the features of largest variance.
 
-Notation: ``w <- best_loading(S w)`` never lowers ``w'Sw``, because S is positive semi-definite.
+Notation: a step is ``w <- best_loading(S w)``, for all starts at once. It never lowers ``w'Sw``
+where S is positive semi-definite; after some deflations it is not, and a step may be refused.
 """
 
 from __future__ import annotations
@@ -37,14 +38,17 @@ class Toy:
         if starts is None:
             strongest = np.argsort(-S.diagonal(), kind="stable")[: self.n_starts]
             starts = both_signs(column_starts(S, strongest))
-        W, stop = constraint.best_loading(starts), Stop.MAX_ITER
-        values = [variances_of(S, W)]
+        W, tol = constraint.best_loading(starts), 10 * np.finfo(S.dtype).eps
+        values = variances_of(S, W)
+        objective, stop = [values.max()], Stop.MAX_ITER
         for _ in range(self.max_iter):
-            W = constraint.best_loading(S @ W)
-            values.append(variances_of(S, W))
-            if np.allclose(values[-1], values[-2], rtol=1e-12, atol=0):
+            V = constraint.best_loading(S @ W)
+            climbed = variances_of(S, V)
+            rises = climbed > (1 + tol) * values
+            if not rises.any():
                 stop = Stop.CONVERGED
                 break
-        order = np.argsort(-values[-1], kind="stable")
-        along = np.array([value[order[0]] for value in values])
-        return Loadings(W[:, order], along, len(values) - 1, stop)
+            W, values = np.where(rises, V, W), np.where(rises, climbed, values)
+            objective.append(values.max())
+        order = np.argsort(-values, kind="stable")
+        return Loadings(W[:, order], np.array(objective), len(objective), stop)
