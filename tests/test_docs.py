@@ -172,3 +172,43 @@ def test_examples_compile_and_say_what_they_show(script):
     source = script.read_text(encoding="utf-8")
     code = compile(source, str(script), "exec")
     assert code.co_consts[0].strip().splitlines()[1].startswith("===")
+
+
+def text_blocks(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(r"^```text\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_order_of_folders_is_the_one_that_is_checked():
+    from test_architecture import LAYERS
+
+    (order,) = (block for block in text_blocks("architecture.md") if "cli >" in block)
+    assert re.findall(r"\w+", order) == LAYERS
+
+
+def test_the_path_of_a_fit_is_the_one_it_takes():
+    from sklearn.datasets import load_breast_cancer
+
+    (block,) = (block for block in text_blocks("architecture.md") if "FitMixin.fit" in block)
+    described = re.findall(r"^(\S+\.py) +(\S+)", block, flags=re.MULTILINE)
+    assert len(described) == len(set(described)) == len(block.splitlines())
+    root = Path(loadstone.__file__).parent
+    called = {}
+
+    def note(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(root):
+            key = (path.relative_to(root).as_posix(), frame.f_code.co_qualname)
+            called.setdefault(key, len(called))
+
+    model = loadstone.SparsePCA(3, n_nonzero=10, certify="standard", standardize=True)
+    X = load_breast_cancer().data
+    watching = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        model.fit(X)
+    finally:
+        sys.setprofile(watching)
+    assert [step for step in described if step not in called] == []
+    order = [called[step] for step in described]
+    assert order == sorted(order), "the steps are not in the order of their first calls"
