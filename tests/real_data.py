@@ -1,4 +1,4 @@
-"""The papers' data sets, where they are at hand."""
+"""The data sets tests ask for: those that ship with the package, and the papers' own."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import loadstone
+from loadstone.datasets import load_pitprops
+
+#: Small tables that are always at hand.
+SHIPPED = Path(loadstone.__file__).parent / "datasets"
+
 
 def data_file(name):
     """Path of a data file, or a skip that says how to get it run."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    for folder in (os.environ.get("LOADSTONE_DATA"), beside):
+    for folder in (SHIPPED, os.environ.get("LOADSTONE_DATA"), beside):
         if folder and (Path(folder) / name).exists():
             return Path(folder) / name
     pytest.skip(f"{name} is not here; set LOADSTONE_DATA to the folder that holds the data sets")
 
 
 def arrays(name):
+    """Arrays of a data file by their names; pit props come from the package."""
+    if name == "pitprops.npz":
+        pitprops = load_pitprops()
+        return {"X": pitprops.correlation, "feature_names": np.array(pitprops.feature_names)}
     return np.load(data_file(name), allow_pickle=False)
 
 

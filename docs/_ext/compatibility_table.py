@@ -18,14 +18,15 @@ N_FEATURES = 8
 
 def solver_table() -> str:
     """The table in Markdown, with the reasons of refusals as a numbered list below it."""
-    kinds = constraints()
+    asked = solvers()
     reasons: list[str] = []
-    rows = []
-    for solver in solvers():
-        answers = [_answer(solver, flavours, reasons) for flavours in kinds.values()]
-        rows.append([f"`{type(solver).__name__}`", *answers])
+    rows = [
+        [words, *(_answer(solver, flavours, reasons) for solver in asked)]
+        for words, flavours in constraints().items()
+    ]
+    head = ["", *(f"`{type(solver).__name__}`" for solver in asked)]
     listed = "".join(f"{i}. {reason}\n" for i, reason in enumerate(reasons, start=1))
-    return f"{markdown_table(['solver', *kinds], rows)}\n{listed}"
+    return f"{markdown_table(head, rows)}\n{listed}"
 
 
 def constraints() -> dict[str, list[Any]]:
@@ -33,9 +34,8 @@ def constraints() -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for kind in KINDS:
         for example in kind.examples(N_FEATURES):
-            bound = example.bound_to(N_FEATURES)
-            flavour = "" if bound.signs is None else " with signs"
-            found.setdefault(f"`{kind.__name__}`{flavour}", []).append(bound)
+            flavour = "" if example.signs is None else ", signs given"
+            found.setdefault(f"`{kind.__name__}`{flavour}", []).append(example)
     return found
 
 
@@ -62,7 +62,12 @@ def _classes(package: str) -> Iterator[type]:
 
 def _answer(solver: Any, flavours: list[Any], reasons: list[str]) -> str:
     """Yes, no or in part, with the numbers of the reasons; new reasons are added."""
-    given = [reason for flavour in flavours if (reason := solver.refuses(flavour)) is not None]
+    given = [
+        # One reason for all kinds that are refused for it.
+        reason.replace(type(flavour).__name__, "the constraint")
+        for flavour in flavours
+        if (reason := solver.refuses(flavour)) is not None
+    ]
     if not given:
         return "yes"
     reasons += [reason for reason in dict.fromkeys(given) if reason not in reasons]

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from loadstone.estimators.sparse_pca import SparsePCA
+from loadstone.files.array_files import named_layers
 
 
 def sparse_pca(
@@ -90,7 +91,7 @@ def _matrix(adata: Any, layer: str | None) -> Any:
     elif layer in adata.layers:
         X = adata.layers[layer]
     else:
-        msg = f"there is no layer {layer!r}; there are {sorted(adata.layers) or 'none'}"
+        msg = f"there is no layer {layer!r}; there are {named_layers(adata) or 'none'}"
         raise KeyError(msg)
     if X is None:
         msg = "adata has no matrix X; name a layer"

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from loadstone.certificates.dual_bound import propose_dual
-from loadstone.certificates.evaluator import Dual, evaluate
+from loadstone.certificates.bound_dual import Dual, evaluate
+from loadstone.certificates.bound_instant import instant_bound, instant_bounds, row_bounds
 from loadstone.certificates.problem import SupportProblem
-from loadstone.certificates.screening import screen
-from loadstone.certificates.upper_bounds import instant_bound, instant_bounds, row_bounds
+from loadstone.certificates.proof_screening import screen
+from loadstone.certificates.search_dual import propose_dual
 from loadstone.covariance import ExplicitCovariance
 
 from .small_problems import KINDS, brute_force, random_matrix, random_problem
@@ -104,16 +104,3 @@ def test_the_evaluator_refuses_an_invalid_dual(broken):
     dual = Dual(features, pairing, shift, np.zeros((3, 1)))
     with pytest.raises(ValueError, match="invalid dual"):
         evaluate(ExplicitCovariance(np.eye(3)), SupportProblem.of(3, 2), dual)
-
-
-def test_the_papers_bound_holds_on_low_rank_matrices_and_calls_itself_probabilistic():
-    from loadstone.certificates.probabilistic_bound import probabilistic_bound
-
-    rng = np.random.default_rng(0)
-    for nonnegative in (False, True):
-        factors = rng.standard_normal((8, 3))
-        matrix = factors @ factors.T
-        problem = SupportProblem.of(8, 3, nonnegative=nonnegative, forced=[1], forbidden=[0])
-        bound = probabilistic_bound(ExplicitCovariance(matrix), problem, rng)
-        assert brute_force(matrix, problem) <= bound.value <= np.linalg.eigvalsh(matrix)[-1] * 1.001
-        assert "probability" in bound.name

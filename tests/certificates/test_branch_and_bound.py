@@ -7,7 +7,7 @@ import pytest
 
 from loadstone.certificates import problem as problem_module
 from loadstone.certificates import prove
-from loadstone.certificates.leaves import support_optimum
+from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 

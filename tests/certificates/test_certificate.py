@@ -9,7 +9,7 @@ from loadstone.certificates import Certificate, CertificateError, prove
 from loadstone.certificates.certificate import refuse_impossible
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
-from real_data import arrays
+from loadstone.datasets import load_pitprops
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_scale_changes_nothing_but_the_unit(matrix, nonnegative):
 @pytest.mark.parametrize("nonnegative", [False, True])
 def test_pit_props_are_proven_optimal(n_nonzero, nonnegative):
     known = {3: 2.4753, 8: 4.0686, 10: 4.1726, 12: 4.2182}[n_nonzero]
-    matrix = arrays("pitprops.npz")["X"]
+    matrix = load_pitprops().correlation
     first = prove(
         ExplicitCovariance(matrix),
         LoadingConstraint(13, n_nonzero, nonnegative),

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from loadstone.certificates.dual_bound import (
+from loadstone.certificates.problem import SupportProblem, sum_of_best
+from loadstone.certificates.search_dual import (
     OutsideFeatures,
     SmoothedBound,
     dual_of,
@@ -12,8 +13,7 @@ from loadstone.certificates.dual_bound import (
     smooth_best_sum,
     start_point,
 )
-from loadstone.certificates.dual_kernels import find_threshold, smooth_rows
-from loadstone.certificates.problem import SupportProblem, sum_of_best
+from loadstone.certificates.search_dual_kernels import find_threshold, smooth_rows
 
 
 def threshold_twin(values, room, rho):

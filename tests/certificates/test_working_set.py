@@ -5,15 +5,16 @@ import sys
 import numpy as np
 import pytest
 
-from loadstone.certificates import branch_and_bound as branching
 from loadstone.certificates import problem as problem_module
-from loadstone.certificates import prove, working_set
-from loadstone.certificates.dual_bound import propose_dual
-from loadstone.certificates.evaluator import evaluate
+from loadstone.certificates import prove
+from loadstone.certificates import search_branch_and_bound as branching
+from loadstone.certificates import search_working_set as working_set
+from loadstone.certificates.bound_dual import evaluate
+from loadstone.certificates.bound_instant import gram_eigenvalue, row_bounds
 from loadstone.certificates.problem import SupportProblem
-from loadstone.certificates.tighten import symmetric_block
-from loadstone.certificates.upper_bounds import gram_eigenvalue, row_bounds
-from loadstone.certificates.working_set import extended, with_limits
+from loadstone.certificates.search_case import symmetric_block
+from loadstone.certificates.search_dual import propose_dual
+from loadstone.certificates.search_working_set import extended, with_limits
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.solvers.portfolio import Portfolio

@@ -60,7 +60,7 @@ def interrupted(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("loadstone.files.atomic._settle", stop)
+    monkeypatch.setattr("loadstone.files.atomic._store_durably", stop)
 
 
 def left_behind(folder):

@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-import loadstone
 from loadstone import load_model
 
-CERTIFIES = "certify" in loadstone.__all__
-NEEDS_MODEL = ["transform", "report", *(["certify"] if CERTIFIES else [])]
+NEEDS_MODEL = ["transform", "report", "certify"]
 WRITES = {"transform": "scores.csv", "report": "report.html"}
 
 
@@ -40,7 +38,6 @@ def test_report_writes_the_page(run, wine_model, wine_csv, tmp_path):
     assert len(summary["scores"]["labels"]) == 178
 
 
-@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
 def test_certify_says_what_is_proven(run, wine_model, wine_csv):
     result = run("certify", wine_model, wine_csv)
     assert result.exit_code == 0, result.output
@@ -51,7 +48,6 @@ def test_certify_says_what_is_proven(run, wine_model, wine_csv):
         assert component["is_optimal"]
 
 
-@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
 def test_certify_refuses_an_unknown_effort(run, wine_model, wine_csv):
     result = run("certify", wine_model, wine_csv, "--effort", "heroic")
     assert result.exit_code == 4
@@ -126,7 +122,6 @@ def stop(*_, **__):
     raise KeyboardInterrupt
 
 
-@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
 def test_an_interrupted_certificate_is_an_interruption(
     run, wine_model, wine_csv, monkeypatch, nothing_left
 ):
@@ -135,7 +130,6 @@ def test_an_interrupted_certificate_is_an_interruption(
     assert nothing_left()
 
 
-@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
 def test_certify_writes_nothing_and_so_needs_no_disk(
     run, wine_model, wine_csv, full_disk, nothing_left
 ):
@@ -143,7 +137,6 @@ def test_certify_writes_nothing_and_so_needs_no_disk(
     assert nothing_left()
 
 
-@pytest.mark.skipif(not CERTIFIES, reason="this version has no certificates")
 @pytest.mark.parametrize("method", ["em", "exact", "greedy", "nspca", "elastic-net"])
 def test_models_of_other_methods_can_be_certified(method, run, wine_csv):
     assert (

@@ -5,12 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-import loadstone
 from loadstone._version import __version__
 from loadstone.datasets.catalogue import SOURCES
 
-HAS_PATHS = {"cardinality_path", "suggest_cardinality"} <= set(loadstone.__all__)
-needs_paths = pytest.mark.skipif(not HAS_PATHS, reason="this version has no cardinality paths")
 COMMANDS = ["fit", "transform", "certify", "path", "report", "datasets", "demo"]
 
 
@@ -52,7 +49,6 @@ def test_datasets_list_and_show(run, monkeypatch, tmp_path):
     assert run("datasets", "list", "--quiet").output == ""
 
 
-@needs_paths
 def test_path_writes_a_table_and_a_picture(run, wine_csv, tmp_path):
     result = run("path", wine_csv, "--standardize")
     assert result.exit_code == 0, result.output
@@ -65,13 +61,11 @@ def test_path_writes_a_table_and_a_picture(run, wine_csv, tmp_path):
     assert 1 <= answer["suggested"] <= 13
 
 
-@needs_paths
 def test_fit_with_a_path_puts_a_slider_into_the_report(run, wine_csv, tmp_path):
     assert run("fit", wine_csv, "--path", "-o", "out", "--standardize", "-q").exit_code == 0
     assert 'type="range"' in (tmp_path / "out/report.html").read_text()
 
 
-@needs_paths
 @pytest.mark.parametrize("effort", ["instant", "full"])
 def test_fit_certifies_the_path_too(effort, run, wine_csv):
     arguments = ("--path", "--standardize", "--json", "-c", 1, "--no-report", "--force")
@@ -83,7 +77,6 @@ def test_fit_certifies_the_path_too(effort, run, wine_csv):
         assert bound >= value * (1 - 1e-9)
 
 
-@needs_paths
 def test_path_refuses_what_it_should(run, wine_csv, tmp_path):
     assert run("path", "nothing.csv").exit_code == 3
     (tmp_path / "bad.csv").write_text("a,b\nx,y\n")
@@ -93,13 +86,11 @@ def test_path_refuses_what_it_should(run, wine_csv, tmp_path):
     assert (tmp_path / "path.png").read_text() == "mine"
 
 
-@needs_paths
 def test_path_on_a_full_disk_leaves_nothing(run, wine_csv, full_disk, nothing_left):
     assert run("path", wine_csv).exit_code == 7
     assert nothing_left()
 
 
-@needs_paths
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (OSError(28, "full"), 7)])
 def test_a_path_whose_picture_fails_leaves_no_table_either(
     error, code, run, wine_csv, monkeypatch, nothing_left

@@ -10,7 +10,7 @@ from loadstone import ProbabilisticPCA
 
 
 @pytest.fixture
-def X():  # noqa: N802
+def X():
     return load_iris().data.copy()
 
 

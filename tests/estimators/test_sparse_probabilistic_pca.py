@@ -16,7 +16,7 @@ PRIORS = ["inverse_gaussian", "laplace", "jeffreys"]
 
 
 @pytest.fixture(scope="module")
-def X():  # noqa: N802
+def X():
     return make_sparse_factors(factor_std=(3.0, 2.0), random_state=0)[0]
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
 from loadstone import EMPCA, SparsePCA
 from loadstone.covariance import covariance_of, leading_eigenpairs
@@ -128,6 +129,14 @@ def test_pit_props_nonnegative(k):
     S = arrays("pitprops.npz")["X"]
     value = SparsePCA(n_nonzero=k, nonnegative=True).fit_covariance(S).marginal_variance_[0]
     assert value == pytest.approx(4.1441, abs=1e-4)
+
+
+@pytest.mark.parametrize(("k", "optimum"), [(5, 3.43978), (10, 4.59429)])
+def test_wine(k, optimum):
+    """Proven optima of Bertsimas, Cory-Wright & Pauphilet (2022) (JMLR 23)."""
+    S = np.corrcoef(load_wine().data.T)
+    value = SparsePCA(n_nonzero=k).fit_covariance(S).marginal_variance_[0]
+    assert value == pytest.approx(optimum, abs=1e-5)
 
 
 @pytest.mark.parametrize(("k", "best"), [(5, 4.860548), (10, 8.823616)])

@@ -10,7 +10,7 @@ from loadstone.plotting.criterion import plot_criterion
 
 @pytest.fixture
 def pyplot():
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
     plt.switch_backend("Agg")
     yield plt
     plt.close("all")

@@ -89,7 +89,7 @@ def test_save_is_all_or_nothing(model, wine, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("loadstone.files.atomic._settle", full)
+    monkeypatch.setattr("loadstone.files.atomic._store_durably", full)
     with pytest.raises(UnwritableFileError, match="No space left"):
         report.save(tmp_path / "other.html")
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]

@@ -13,7 +13,7 @@ from loadstone.solvers.variational_bayes.missing import incomplete_observations
 
 
 @pytest.fixture
-def X():  # noqa: N802
+def X():
     rng = np.random.default_rng(0)
     factors = rng.normal(size=(60, 3)) * [4.0, 2.5, 1.5]
     return factors @ np.linalg.qr(rng.normal(size=(8, 3)))[0].T + 0.5 * rng.normal(size=(60, 8)) + 5

@@ -1,4 +1,29 @@
-"""How good a component could be: proven bounds, and the proofs to check them by."""
+"""How good a component could be: proven bounds, and the proofs to check them by.
+
+Read this first. A certificate says: this component has variance ``value``, and no rival
+has more than ``upper_bound``. The statement is checked by few files; many more search
+for numbers that make it strong. The beginning of a file's name says which kind it is:
+
+==============  =================================================================
+``prove``       the one way in: from a component to its certificate
+``certificate`` what is stated, verified and (``certificate_file``) stored
+``problem``     who the rivals are: supports, forced features, signs
+``bound_*``     limits that hold for every rival, each from a matrix and numbers
+``proof_*``     how bounds are put together: screening, cases, replay
+``search_*``    who looks for good numbers and components; nothing rests on them
+==============  =================================================================
+
+Who wants to trust a certificate reads, in this order, ``problem``, ``bound_dual`` (the
+inequality), ``bound_instant``, ``bound_single_support``, ``bound_any_constraint`` (groups,
+signs, budgets), ``proof_screening``, ``proof_tree`` (its ``replay`` is the whole check) and
+``certificate.verify``. None of these imports a ``search_*`` file: a search that fails gives
+a weak bound, never a wrong one.
+
+Who wants to change how bounds are found reads, in this order, ``prove``, ``search_case``
+(one case: a dual, screening, again), ``search_dual`` with its kernels (the optimiser),
+``search_component`` (better components met on the way), ``search_working_set`` (thousands
+of features), ``search_known_block`` and ``search_branch_and_bound``.
+"""
 
 from loadstone.certificates.certificate import Certificate, CertificateError
 from loadstone.certificates.prove import EFFORTS, prove

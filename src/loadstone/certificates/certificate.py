@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.problem import Array, Indices, SupportProblem
-from loadstone.certificates.proof import ProofNode, replay
+from loadstone.certificates.proof_tree import ProofNode, replay
 from loadstone.covariance.explicit import ExplicitCovariance
+from loadstone.covariance.flipped import FlippedCovariance
 
 if TYPE_CHECKING:
-    from loadstone.constraints import LoadingConstraint
+    from loadstone.constraints import Constraint, LoadingConstraint
     from loadstone.covariance.protocol import Covariance
 
 #: Relative gap below which a component counts as optimal.
@@ -36,7 +38,7 @@ class Certificate:
         No component under the same constraints has a larger variance.
     loading : ndarray of shape (n_features,)
         The certified component.
-    constraint : LoadingConstraint
+    constraint : Constraint
         What it competes under.
     proof : str
         The argument that gave the bound.
@@ -60,7 +62,7 @@ class Certificate:
     value: float
     upper_bound: float
     loading: Array
-    constraint: LoadingConstraint
+    constraint: Constraint
     proof: str
     fixed_in: Indices
     fixed_out: Indices
@@ -91,16 +93,15 @@ class Certificate:
 
     def __str__(self) -> str:
         """One line a person can quote."""
-        kind = "non-negative " if self.constraint.nonnegative else ""
-        size = self.constraint.n_nonzero
+        rivals = self.constraint.describe()
         if self.is_optimal:
             return (
-                f"proven optimal: no {kind}component of {size} features has more variance than "
+                f"proven optimal among {rivals}: none has more variance than "
                 f"{self.value:.6g} ({self.proof}, {self.relative_to})"
             )
         share = np.floor(1e4 * self.ratio) / 1e2
         return (
-            f"at least {share:.2f} % of what any {kind}component of {size} features could explain: "
+            f"at least {share:.2f} % of what {rivals} could explain: "
             f"{self.value:.6g} of at most {self.upper_bound:.6g} ({self.proof}, {self.relative_to})"
         )
 
@@ -132,9 +133,7 @@ class Certificate:
             raise ValueError(msg)
         self._verify_value(S, self.loading, self.value)
         self._verify_value(S, self.best_loading, self.best_value)
-        known = lower_value(S, self.best_loading)
-        standing = replay(S, problem_of(self.constraint), known, self.tree)
-        bound = max(standing.bound, self.best_value)
+        bound = max(self._recomputed(S), self.best_value)
         if bound > self.upper_bound + 1e-9 * abs(self.upper_bound):
             msg = (
                 f"the stored proof gives {bound:.12g}, the certificate claims "
@@ -142,6 +141,15 @@ class Certificate:
             )
             raise CertificateError(msg)
         return bound
+
+    def _recomputed(self, S: Covariance) -> float:
+        """The bound of the stored proof, or of the constraint alone where none is needed."""
+        view = as_cardinality(self.constraint)
+        if view is None:
+            return constraint_bound(S, self.constraint).value
+        rule, flips = view
+        known = lower_value(S, self.best_loading)
+        return replay(FlippedCovariance.of(S, flips), problem_of(rule), known, self.tree).bound
 
     def _verify_value(self, S: Covariance, loading: Array, value: float) -> None:
         broken = self.constraint.broken_rule(loading)
@@ -159,14 +167,14 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate and its proof to an ``.npz`` file."""
-        from loadstone.certificates.storage import save_certificate
+        from loadstone.certificates.certificate_file import save_certificate
 
         save_certificate(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
         """Read a certificate written by :meth:`save`."""
-        from loadstone.certificates.storage import load_certificate
+        from loadstone.certificates.certificate_file import load_certificate
 
         return load_certificate(path)
 
@@ -177,7 +185,7 @@ def refuse_impossible(value: float, bound: float) -> None:
         msg = (
             f"an upper bound of {bound!r} below the variance {value!r} of an admissible component: "
             "this must be impossible. Please report it with the data (or its covariance), the "
-            "component, n_nonzero, nonnegative, forced and forbidden"
+            "component and the constraint"
         )
         raise CertificateError(msg)
 
@@ -185,7 +193,7 @@ def refuse_impossible(value: float, bound: float) -> None:
 def as_covariance(S: Any) -> Covariance:
     """A covariance object as it is; a matrix wrapped as one."""
     if hasattr(S, "block") and hasattr(S, "diagonal") and hasattr(S, "n_features"):
-        return S
+        return cast("Covariance", S)
     return ExplicitCovariance(np.asarray(S, dtype=np.float64))
 
 

@@ -1,4 +1,7 @@
-"""From a component to its certificate: as little effort as asked for, in a fixed order."""
+"""From a component to its certificate: as little effort as asked for, in a fixed order.
+
+Read this file first; the order for the others is in the docstring of the folder.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from loadstone.certificates.branch_and_bound import Progress, branch_and_bound, status
+from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.certificate import (
     OPTIMAL_GAP,
     Certificate,
@@ -17,21 +20,23 @@ from loadstone.certificates.certificate import (
     refuse_impossible,
     variance_on_support,
 )
-from loadstone.certificates.dual_bound import LEVELS
-from loadstone.certificates.known_block import KnownBlock
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.proof import ProofNode
-from loadstone.certificates.tighten import (
+from loadstone.certificates.proof_tree import ProofNode
+from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
+from loadstone.certificates.search_case import (
     Bounded,
     Incumbent,
     Limits,
-    settle_and_solve,
+    first_standing,
     tighten,
 )
-from loadstone.certificates.working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
+from loadstone.certificates.search_dual import LEVELS
+from loadstone.certificates.search_known_block import KnownBlock
+from loadstone.certificates.search_working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
+from loadstone.covariance.flipped import FlippedCovariance
 
 if TYPE_CHECKING:
-    from loadstone.constraints import LoadingConstraint
+    from loadstone.constraints import Constraint
     from loadstone.covariance.protocol import Covariance
 
 EFFORTS = ("instant", "standard", "full")
@@ -41,7 +46,7 @@ FINE_LEVELS = (3e-4, 1e-4)
 
 def prove(
     S: Covariance,
-    constraint: LoadingConstraint,
+    constraint: Constraint,
     loading: Array,
     *,
     effort: str = "standard",
@@ -51,18 +56,20 @@ def prove(
     relative_to: str = "in the covariance of the data",
     progress: Progress | None = None,
 ) -> Certificate:
-    """Certify ``loading`` under ``constraint``.
+    """Bound ``max w'Sw`` over the loadings ``constraint`` allows, and compare ``loading`` with it.
 
     Parameters
     ----------
     S : Covariance
         What the variance is measured in.
-    constraint : LoadingConstraint
+    constraint : Constraint
         What the component competes under.
     loading : ndarray of shape (n_features,)
         The component; must obey the constraint.
     effort : {"instant", "standard", "full"}
         Bounds read off the matrix; the dual bound and screening; also branch and bound.
+        More than instant needs a cardinality, alone or with a sign for every feature:
+        under other constraints all three give the same bound.
     time_limit : float, optional
         Seconds after which the best bound so far is returned.
     gap_tol : float
@@ -73,10 +80,6 @@ def prove(
         How the certificate names ``S``.
     progress : callable, optional
         Called with bound, incumbent and number of open cases.
-
-    Returns
-    -------
-    Certificate
     """
     _check(constraint, loading, effort, time_limit)
     begun = time.monotonic()
@@ -84,17 +87,37 @@ def prove(
     # Single precision leaves the norm off by 1e-7, too much for a proof.
     loading = np.asarray(loading, dtype=np.float64)
     loading = loading / np.linalg.norm(loading)
-    incumbent = Incumbent(lower_value(S, loading), loading)
-    tree = ProofNode()
+    view = as_cardinality(constraint)
+    flips = 1 if view is None else view[1]
+    incumbent = Incumbent(lower_value(S, loading), flips * loading)
     # Thousands of small eigenproblems: threads inside each of them wait more than they work.
     with threadpool_limits(limits=1, user_api="blas"):
-        found = _search_proof(S, problem_of(constraint), tree, incumbent, limits, effort, progress)
+        if view is None:
+            found = _without_search(S, constraint, incumbent, progress)
+        else:
+            problem, flipped = problem_of(view[0]), FlippedCovariance.of(S, view[1])
+            found = _search_proof(flipped, problem, incumbent, limits, effort, progress)
+    best = flips * incumbent.loading
+    return _stated(S, constraint, loading, best, found, limits, begun, relative_to)
+
+
+def _stated(
+    S: Covariance,
+    constraint: Constraint,
+    loading: Array,
+    best_loading: Array,
+    found: _Found,
+    limits: Limits,
+    begun: float,
+    relative_to: str,
+) -> Certificate:
+    """The certificate of ``loading`` from what the search for a proof ended with."""
     value = variance_on_support(S, loading)
-    best_value = max(value, variance_on_support(S, incumbent.loading))
+    best_value = max(value, variance_on_support(S, best_loading))
     refuse_impossible(best_value, found.bound)
     bound = float(max(found.bound, best_value))
     left = None if limits.closes(bound, best_value) else found.left
-    fixed_in, fixed_out = _fixed(left, incumbent.loading)
+    fixed_in, fixed_out = _fixed(left, best_loading)
     return Certificate(
         value=value,
         upper_bound=bound,
@@ -105,10 +128,10 @@ def prove(
         fixed_out=fixed_out,
         seconds=time.monotonic() - begun,
         relative_to=relative_to,
-        best_loading=incumbent.loading,
+        best_loading=best_loading,
         best_value=best_value,
         n_nodes=found.n_nodes,
-        tree=tree,
+        tree=found.tree,
     )
 
 
@@ -119,19 +142,31 @@ class _Found(NamedTuple):
     name: str
     left: SupportProblem | None
     n_nodes: int
+    tree: ProofNode
+
+
+def _without_search(
+    S: Covariance, constraint: Constraint, incumbent: Incumbent, progress: Progress | None
+) -> _Found:
+    """The bound of a constraint that no dual and no case distinction knows."""
+    bound = constraint_bound(S, constraint)
+    if progress is not None:
+        progress(status(bound.value, incumbent, 0))
+    everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)
+    return _Found(bound.value, bound.name, everything, 1, ProofNode())
 
 
 def _search_proof(
     S: Covariance,
     problem: SupportProblem,
-    tree: ProofNode,
     incumbent: Incumbent,
     limits: Limits,
     effort: str,
     progress: Progress | None,
 ) -> _Found:
     """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
-    bounded = Bounded(settle_and_solve(S, problem, incumbent), None, np.empty(0))
+    tree = ProofNode()
+    bounded = Bounded(first_standing(S, problem, incumbent), None, np.empty(0))
     if effort != "instant":
         bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
     standing = bounded.standing
@@ -139,15 +174,13 @@ def _search_proof(
     if progress is not None:
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
-        return _Found(standing.bound, standing.name, standing.problem, 1)
+        return _Found(standing.bound, standing.name, standing.problem, 1, tree)
     bound, n_nodes = branch_and_bound(S, bounded, tree, incumbent, limits, progress)
     name = "branch and bound" if bound < standing.bound else standing.name
-    return _Found(bound, name, standing.problem, n_nodes)
+    return _Found(bound, name, standing.problem, n_nodes, tree)
 
 
-def _check(
-    constraint: LoadingConstraint, loading: Array, effort: str, time_limit: float | None
-) -> None:
+def _check(constraint: Constraint, loading: Array, effort: str, time_limit: float | None) -> None:
     """Refuse what cannot be certified, and say why."""
     if effort not in EFFORTS:
         msg = f"effort={effort!r} is unknown; choose one of {', '.join(map(repr, EFFORTS))}"

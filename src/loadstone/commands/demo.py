@@ -24,9 +24,8 @@ def demo(terminal: Terminal, output: Path | None, *, force: bool) -> None:
     picture = output if output is not None else _free_name(Path(PICTURE), force=force)
     refuse_existing([picture], force=force)
     X = load_wine(as_frame=True).data
-    settings = {"n_components": 3, "standardize": True}
-    model = SparsePCA(**settings, n_nonzero=4, nonnegative=True).fit(X)
-    pca = SparsePCA(**settings).fit(X)
+    model = SparsePCA(3, n_nonzero=4, nonnegative=True, standardize=True).fit(X)
+    pca = SparsePCA(3, standardize=True).fit(X)
     _draw(model, picture)
     _print(terminal, model, pca, X.shape)
     terminal.say(f"Picture: {picture}")

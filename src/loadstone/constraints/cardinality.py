@@ -188,10 +188,6 @@ class LoadingConstraint:
             worth[self.forbidden] = -1
         return worth
 
-    def best_support(self, direction: Array) -> Array:
-        """Indices kept by :meth:`best_loading` for a single direction, in order."""
-        return np.sort(self._top(direction[:, None])[:, 0])
-
     def support(self, w: Array) -> Indices:
         """The features of ``w`` and the forced ones."""
         return np.union1d(np.flatnonzero(w), self.forced).astype(np.intp)

@@ -98,10 +98,10 @@ class L1Budget:
     def _best(self, block: Array) -> Array:
         part = np.array(allowed_part(block, self._side), dtype=np.float64)
         part[self.forbidden] = 0
-        shrunken = np.sign(part) * within_budget(np.abs(part), self.budget)
-        return unit_columns(shrunken, block, self.signs, self.forbidden).astype(
-            block.dtype, copy=False
-        )
+        shrunken = within_budget(np.abs(part), self.budget)
+        signed = np.where(part < 0, -shrunken, shrunken)
+        W = unit_columns(signed, block, self.signs, self.forbidden)
+        return W.astype(block.dtype, copy=False)
 
     @property
     def _side(self) -> Array | None:

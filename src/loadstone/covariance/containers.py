@@ -112,7 +112,8 @@ class InMemoryRows:
     @property
     def shape(self) -> tuple[int, int]:
         """Samples and features."""
-        return self.X.shape
+        n_rows, n_columns = self.X.shape
+        return n_rows, n_columns
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -122,7 +123,7 @@ class InMemoryRows:
     @property
     def is_sparse(self) -> bool:
         """Whether zeros are left out."""
-        return sparse.issparse(self.X)
+        return bool(sparse.issparse(self.X))
 
     def sum_over_blocks(self, f: Callable[..., tuple[Array, ...]], *args: Any) -> tuple[Array, ...]:
         """See :class:`Rows`."""
@@ -148,7 +149,8 @@ class MappedRows:
     @property
     def shape(self) -> tuple[int, int]:
         """Samples and features."""
-        return self.X.shape
+        n_rows, n_columns = self.X.shape
+        return n_rows, n_columns
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -210,7 +212,8 @@ class DaskRows:
     @property
     def shape(self) -> tuple[int, int]:
         """Samples and features."""
-        return self.X.shape
+        n_rows, n_columns = self.X.shape
+        return n_rows, n_columns
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -220,7 +223,7 @@ class DaskRows:
     @property
     def is_sparse(self) -> bool:
         """Whether the chunks leave out zeros."""
-        return sparse.issparse(self.X._meta)
+        return bool(sparse.issparse(self.X._meta))
 
     def _tasks(self, f: Callable[..., Any], args: tuple[Any, ...]) -> list[Any]:
         from dask.delayed import delayed
@@ -247,13 +250,14 @@ class DaskRows:
         while len(parts) > 1:
             pairs = [add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
             parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
-        return parts[0].compute()
+        return tuple(parts[0].compute())
 
     def stack_over_blocks(self, f: Callable[..., Array], *args: Any) -> Array:
         """See :class:`Rows`."""
         from dask.base import compute
 
-        return np.concatenate(compute(*self._tasks(f, args)))
+        parts = compute(*self._tasks(f, args))  # type: ignore[no-untyped-call]
+        return np.concatenate(parts)
 
     def first_block(self) -> Any:
         """See :class:`Rows`."""

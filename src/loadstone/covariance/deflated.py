@@ -46,16 +46,19 @@ class DeflatedCovariance:
         return self.base.dtype
 
     def __matmul__(self, W: Array) -> Array:
-        return self.base @ W - self.U @ (self.C @ (self.U.T @ W))
+        result: Array = self.base @ W - self.U @ (self.C @ (self.U.T @ W))
+        return result
 
     def diagonal(self) -> Array:
         """Variances that are left; rounding below zero is cut off."""
         removed = np.einsum("ij,jk,ik->i", self.U, self.C, self.U)
-        return np.maximum(self.base.diagonal() - removed, 0)
+        result: Array = np.maximum(self.base.diagonal() - removed, 0)
+        return result
 
     def block(self, rows: Support, cols: Support) -> Array:
         """``S[rows][:, cols]``."""
-        return self.base.block(rows, cols) - self.U[rows] @ self.C @ self.U[cols].T
+        result: Array = self.base.block(rows, cols) - self.U[rows] @ self.C @ self.U[cols].T
+        return result
 
     def restrict(self, support: Support) -> DeflatedCovariance:
         """The covariance of the features in ``support`` alone."""

@@ -28,7 +28,7 @@ class ExplicitCovariance:
     @property
     def n_features(self) -> int:
         """Number of rows and columns."""
-        return self.matrix.shape[0]
+        return int(self.matrix.shape[0])
 
     @property
     def dtype(self) -> np.dtype[Any]:

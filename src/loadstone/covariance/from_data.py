@@ -117,7 +117,8 @@ class DataCovariance:
         if self.moments.scale is not None:
             scale = self.moments.scale.astype(self.dtype, copy=False)
             total /= np.multiply.outer(scale[rows], scale[cols])
-        return total
+        result: Array = total
+        return result
 
     def restrict(self, support: Support) -> Covariance:
         """The covariance of the features in ``support``: explicit where that is small."""
@@ -211,4 +212,5 @@ def _block_sums(
 def _project(
     block: Any, rows: slice, V: Array, offset: Array, active: Support | None = None
 ) -> Array:
-    return (block if active is None else block[:, active]) @ V - offset
+    result: Array = (block if active is None else block[:, active]) @ V - offset
+    return result

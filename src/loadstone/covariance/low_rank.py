@@ -21,7 +21,7 @@ class LowRankCovariance:
     @property
     def n_features(self) -> int:
         """Number of rows and columns."""
-        return self.V.shape[0]
+        return int(self.V.shape[0])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -30,11 +30,13 @@ class LowRankCovariance:
 
     def __matmul__(self, W: Array) -> Array:
         inner = self.V.T @ W
-        return self.V @ (inner.T * self.eigenvalues).T
+        result: Array = self.V @ (inner.T * self.eigenvalues).T
+        return result
 
     def diagonal(self) -> Array:
         """Variances of the features."""
-        return np.einsum("ij,ij,j->i", self.V, self.V, self.eigenvalues)
+        result: Array = np.einsum("ij,ij,j->i", self.V, self.V, self.eigenvalues)
+        return result
 
     def block(self, rows: Support, cols: Support) -> Array:
         """``S[rows][:, cols]``."""

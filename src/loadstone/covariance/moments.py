@@ -47,7 +47,10 @@ def reference_point(rows: Rows) -> Array:
     block = rows.first_block()
     if sparse.issparse(block):
         return np.asarray(block.mean(axis=0), dtype=np.float64).ravel().astype(rows.dtype)
-    return np.asarray(block, dtype=rows.dtype).mean(axis=0, dtype=np.float64).astype(rows.dtype)
+    result: Array = (
+        np.asarray(block, dtype=rows.dtype).mean(axis=0, dtype=np.float64).astype(rows.dtype)
+    )
+    return result
 
 
 def accumulate_moments(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
@@ -124,7 +127,9 @@ def _sparse_sums(
     covered = np.bincount(columns, entry_weights, n_features)
     first = np.bincount(columns, entry_weights * values, n_features)
     second = np.bincount(columns, entry_weights * values**2, n_features)
-    zeros = np.maximum(total - covered, 0.0)
+    # Two sums of the same weights differ in their last digits: a full column has no zeros.
+    full = np.bincount(columns, minlength=n_features) == block.shape[0]
+    zeros = np.where(full, 0.0, np.maximum(total - covered, 0.0))
     return first - zeros * reference, second + zeros * reference**2
 
 
@@ -153,7 +158,8 @@ def _gram_sums(
 def constant_features(n: float, mean: Array, variance: Array, dtype: np.dtype[Any]) -> Array:
     """Features that vary no more than rounding makes a constant one vary."""
     eps = np.finfo(dtype).eps
-    return variance <= n * eps * variance + (n * eps * mean) ** 2
+    result: Array = variance <= n * eps * variance + (n * eps * mean) ** 2
+    return result
 
 
 def cancellation(moments: Moments) -> float:

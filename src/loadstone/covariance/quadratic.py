@@ -17,10 +17,10 @@ def variances_of(S: Covariance, W: Array) -> Array:
     """
     if isinstance(S, DeflatedCovariance):
         inner = S.U.T @ W
-        return variances_of(S.base, W) - np.einsum("ij,ik,kj->j", inner, S.C, inner)
+        return np.asarray(variances_of(S.base, W) - np.einsum("ij,ik,kj->j", inner, S.C, inner))
     if isinstance(S, DataCovariance):
         Y = S.scores(W)
         squares = Y * Y
         total = squares.sum(axis=0) if S.weights is None else S.weights @ squares
-        return total / S.dtype.type(S.n_samples - 1.0)
-    return np.einsum("ij,ij->j", W, S @ W)
+        return np.asarray(total / S.dtype.type(S.n_samples - 1.0))
+    return np.asarray(np.einsum("ij,ij->j", W, S @ W))

@@ -95,7 +95,8 @@ def sample_gram(S: DataCovariance) -> Array:
     for start in range(0, n_features, step):
         Z = S.centred_columns(np.arange(start, min(start + step, n_features)))
         gram += Z @ Z.T
-    return gram / S.dtype.type(S.n_samples - 1.0)
+    result: Array = gram / S.dtype.type(S.n_samples - 1.0)
+    return result
 
 
 def _sample_gram_eigenpairs(S: DataCovariance, rank: int, tol: float) -> tuple[Array, Array]:

@@ -16,7 +16,8 @@ def largest_eigenpairs(matrix: Array, rank: int) -> tuple[Array, Array]:
     """The ``rank`` largest eigenvalues in ascending order, and their vectors as columns."""
     n = matrix.shape[0]
     try:
-        return eigh(matrix, subset_by_index=(n - rank, n - 1), check_finite=False)
+        found = eigh(matrix, subset_by_index=(n - rank, n - 1), check_finite=False)
+        return found[0], found[1]
     except LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
         return values[n - rank :], vectors[:, n - rank :]

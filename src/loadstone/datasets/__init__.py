@@ -13,6 +13,7 @@ from loadstone.datasets.fetch import (
     fetch_pbmc3k,
     fetch_synthetic_control,
 )
+from loadstone.datasets.load_mtcars import load_mtcars
 from loadstone.datasets.load_pitprops import load_pitprops
 from loadstone.datasets.make_noisy_factors import make_disjoint_factors, make_overlapping_shapes
 from loadstone.datasets.make_sector_returns import make_sector_returns
@@ -30,6 +31,7 @@ __all__ = [
     "fetch_pbmc3k",
     "fetch_synthetic_control",
     "list_datasets",
+    "load_mtcars",
     "load_pitprops",
     "make_disjoint_factors",
     "make_overlapping_shapes",

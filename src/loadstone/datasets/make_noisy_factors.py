@@ -93,4 +93,4 @@ def _samples(
     rng = check_random_state(random_state)
     scores = rng.standard_normal((n_samples, loadings.shape[1]))
     noise = rng.standard_normal((n_samples, loadings.shape[0]))
-    return scores @ loadings.T + np.sqrt(noise_variance) * noise
+    return np.asarray(scores @ loadings.T + np.sqrt(noise_variance) * noise)

@@ -65,7 +65,7 @@ def _pbmc3k(content: bytes) -> dict[str, Any]:
             file = archive.extractfile(member) if member.isfile() else None
             if file is not None:
                 parts[member.name.rsplit("/", 1)[-1]] = file.read()
-    counts = sparse.csr_array(scipy_io.mmread(io.BytesIO(parts["matrix.mtx"])).T)
+    counts = sparse.csr_array(scipy_io.mmread(io.BytesIO(parts["matrix.mtx"]), spmatrix=False).T)
     genes = [line.split("\t")[1] for line in parts["genes.tsv"].decode().splitlines()]
     return {
         "data": counts.data.astype(np.uint16),

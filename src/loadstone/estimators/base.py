@@ -64,6 +64,11 @@ class FitMixin(CallbackSupportMixin):
         """Search; nothing of the estimator is changed."""
         raise NotImplementedError
 
+    def check_parameters(self) -> None:
+        """Refuse values that a parameter may not have, as ``fit`` does."""
+        assert isinstance(self, BaseEstimator)
+        self._validate_params()
+
     def _expected_products(self) -> int:
         """Columns this fit will multiply with the covariance."""
         return self._n_products

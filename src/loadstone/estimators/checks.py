@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_array, validate_data
 
 from loadstone._sklearn_compat import _check_sample_weight, _get_feature_names
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Covariance, ExplicitCovariance, Moments
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, Moments
 from loadstone.covariance.containers import is_dask
 
+#: Names of features, as data frames have them.
+Names = Sequence[str] | Array
 #: Most negative eigenvalue, relative to the largest, that rounding explains.
 PSD_TOL = 1e-6
 #: Beyond this, or its inverse, squares of variances overflow or vanish.
@@ -127,7 +129,7 @@ def check_weights(sample_weight: Any, X: Any) -> Any:
     return weights
 
 
-def check_moments(moments: Moments, names: Sequence[str] | None, dtype: Any = np.float64) -> None:
+def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64) -> None:
     """Refuse data without variance, with NaN, or beyond the range of its precision."""
     bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
     if bad.size:
@@ -153,7 +155,7 @@ def check_moments(moments: Moments, names: Sequence[str] | None, dtype: Any = np
         raise ValueError(msg)
 
 
-def constant_remark(moments: Moments, names: Sequence[str] | None) -> tuple[str, ...]:
+def constant_remark(moments: Moments, names: Names | None) -> tuple[str, ...]:
     """What a person should hear of features that do not vary."""
     constant = np.flatnonzero(moments.constant)
     if constant.size == 0:
@@ -161,7 +163,7 @@ def constant_remark(moments: Moments, names: Sequence[str] | None) -> tuple[str,
     return (f"{constant.size} constant feature(s) are never selected: {_named(constant, names)}",)
 
 
-def _named(indices: Iterable[int], names: Sequence[str] | None, at_most: int = 5) -> str:
+def _named(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str:
     indices = list(indices)
     shown = [str(i) if names is None else repr(str(names[i])) for i in indices[:at_most]]
     more = f" and {len(indices) - at_most} more" if len(indices) > at_most else ""
@@ -235,14 +237,18 @@ def _size(n_nonzero: Any, n_features: int) -> int:
     if n_nonzero is None:
         return n_features
     if isinstance(n_nonzero, Integral) and not isinstance(n_nonzero, bool):
-        if 1 <= n_nonzero <= n_features:
+        if 1 <= int(n_nonzero) <= n_features:
             return int(n_nonzero)
         msg = (
             f"n_nonzero={n_nonzero} must be between 1 and n_features={n_features}; "
             "use None for all features, or a fraction in (0, 1]"
         )
         raise ValueError(msg)
-    if isinstance(n_nonzero, Real) and not isinstance(n_nonzero, bool) and 0 < n_nonzero <= 1:
+    if (
+        isinstance(n_nonzero, Real)
+        and not isinstance(n_nonzero, bool)
+        and 0 < float(n_nonzero) <= 1
+    ):
         return max(1, round(float(n_nonzero) * n_features))
     msg = (
         f"n_nonzero={n_nonzero!r} must be a whole number of features between 1 and {n_features}, "
@@ -251,7 +257,7 @@ def _size(n_nonzero: Any, n_features: int) -> int:
     raise ValueError(msg)
 
 
-def check_features(which: Any, label: str, n_features: int, names: Sequence[str] | None) -> Any:
+def check_features(which: Any, label: str, n_features: int, names: Names | None) -> Any:
     """Indices from indices, a mask, or feature names."""
     if which is None:
         return np.empty(0, dtype=np.intp)
@@ -272,7 +278,7 @@ def check_features(which: Any, label: str, n_features: int, names: Sequence[str]
     return _by_name(asked, label, names)
 
 
-def _by_name(asked: Any, label: str, names: Sequence[str] | None) -> Any:
+def _by_name(asked: Any, label: str, names: Names | None) -> Any:
     if names is None:
         msg = (
             f"{label}={asked.tolist()} gives feature names, but X has none; "

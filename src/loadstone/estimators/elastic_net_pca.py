@@ -111,7 +111,7 @@ class ElasticNetPCA(Components):
         S = task.data.S
         found = self._regressions(task.data).solve(S)
         task.component(0, found)
-        alive = found.matrix.any(axis=0)
+        alive = np.asarray(found.matrix.any(axis=0))
         if not alive.any():
             msg = (
                 f"penalty={self.penalty!r} leaves no loading of any component; lower it, or ask for "

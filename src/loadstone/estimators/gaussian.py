@@ -162,7 +162,8 @@ class GaussianComponents(Components):
         """
         filled = self.inverse_transform(self.transform(X))
         X = np.array(X, dtype=float)
-        return np.where(np.isnan(X), filled, X)
+        result: Array = np.where(np.isnan(X), filled, X)
+        return result
 
     def score_samples(self, X: Any) -> Array:
         """Log density of every sample under the model.
@@ -182,7 +183,10 @@ class GaussianComponents(Components):
         scale = np.ones(self.n_features_in_) if self.scale_ is None else self.scale_
         if has_missing(rows):
             values, observed = self._centred(rows)
-            return model.observed_log_likelihood(values, observed) - observed @ np.log(scale)
+            result: Array = model.observed_log_likelihood(values, observed) - observed @ np.log(
+                scale
+            )
+            return result
         V, offset = self._affine(model.scores_matrix())
         weights = 1.0 / (scale**2 * model.noise)
         stacked = rows_of(rows).stack_over_blocks(
@@ -328,6 +332,6 @@ def _squares_and_scores(
         squares = np.asarray(squares).ravel() + weights @ mean**2
     else:
         squares = np.empty(block.shape[0])
-        for piece in pieces(*block.shape, 8):
+        for piece in pieces(block.shape[0], block.shape[1]):
             squares[piece] = np.square(block[piece] - mean) @ weights
     return np.column_stack([squares, np.asarray(block @ V) - offset])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loadstone._sklearn_compat import StrOptions
+from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task
@@ -111,6 +112,7 @@ class GreedyPCA(ExtendableMixin, SequentialComponents):
         if self.n_nonzero is None or not constraint.is_free:
             return found
         # All features were asked for by number: the answer is PCA, but the path is wanted.
+        assert isinstance(constraint, LoadingConstraint)
         grown = self._solver(task)(task.data.S, constraint, task.rng)
         return replace(
             found, searches=(grown, *found.searches[1:]), values=_path(grown, found.loadings)

@@ -41,10 +41,6 @@ def save_model(estimator: Any, path: Path | str) -> Path:
     Path
         The file.
 
-    See Also
-    --------
-    load_model : The way back.
-
     Examples
     --------
     >>> import tempfile
@@ -75,7 +71,8 @@ def save_model(estimator: Any, path: Path | str) -> Path:
     }
     path = Path(path)
     with writing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **{HEADER: np.array(json.dumps(header))}, **arrays)
+        arrays[HEADER] = np.array(json.dumps(header))
+        np.savez_compressed(file, **arrays)
     return path
 
 

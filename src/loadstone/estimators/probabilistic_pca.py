@@ -134,7 +134,7 @@ class ProbabilisticPCA(GaussianComponents):
         wanted = limit if self.n_components is None else min(self.n_components + 1, limit)
         values, vectors = leading_eigenpairs(S, wanted)
         values = np.asarray(values, dtype=np.float64)
-        rank = np.count_nonzero(values > values[0] * S.n_features * np.finfo(S.dtype).eps)
+        rank = int(np.count_nonzero(values > values[0] * S.n_features * np.finfo(S.dtype).eps))
         q = max(rank - 1, 1) if self.n_components is None else self.n_components
         if q > max(rank - 1, 1):
             msg = (

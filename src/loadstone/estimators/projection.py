@@ -214,7 +214,7 @@ def _centred_squares(block: Any, rows: slice, mean: Array, weights: Array | None
         first, second = block.T @ w, block.multiply(block).T @ w
         return (np.asarray(second - 2 * mean * first + w.sum() * mean**2),)
     total = np.zeros(block.shape[1])
-    for piece in pieces(*block.shape, block.dtype.itemsize):
+    for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
         total += w[piece] @ np.square(block[piece] - mean)
     return (total,)
 

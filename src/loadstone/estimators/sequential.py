@@ -51,7 +51,7 @@ class SequentialComponents(Components):
         "orthogonality": [StrOptions({"none", "disjoint"})]
     }
 
-    def _solver(self, task: Task) -> Solver:
+    def _solver(self, task: Task) -> Solver[Any]:
         """What searches a component."""
         raise NotImplementedError
 
@@ -113,7 +113,7 @@ class SequentialComponents(Components):
             **{name: asked[name] for name in PLANNED if name in asked},
         )
 
-    def constraints_on(self, data: Reading) -> list[Constraint]:
+    def constraints_on(self, data: Reading) -> Sequence[Constraint]:
         """What each component may look like on this data.
 
         Parameters
@@ -130,12 +130,13 @@ class SequentialComponents(Components):
             data, check_sizes(self.n_nonzero, self.n_components, data.n_features)
         )
 
-    def _constraints(self, data: Reading, sizes: list[int]) -> list[Constraint]:
+    def _constraints(self, data: Reading, sizes: list[int]) -> Sequence[Constraint]:
         """One constraint per component; features that do not vary are never offered."""
         asked = self.get_params(deep=False)
         if self.constraint is not None:
             check_alone(self.constraint, asked)
-            bound = self.constraint.bound_to(data.n_features, data.names, data.moments.constant)
+            names = None if data.names is None else [str(name) for name in data.names]
+            bound = self.constraint.bound_to(data.n_features, names, data.moments.constant)
             return [bound] * len(sizes)
         forced = check_features(asked.get("forced"), "forced", data.n_features, data.names)
         forbidden = check_features(self.forbidden, "forbidden", data.n_features, data.names)

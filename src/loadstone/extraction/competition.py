@@ -59,10 +59,11 @@ def competitions(
 
 
 def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:
-    """The one sign rule: the largest absolute loading is positive, where the sign is free."""
+    """The one sign rule: the largest absolute loading is positive, where ``-w`` is allowed too."""
     result: Array = loadings.copy()
     for w, constraint in zip(result.T, constraints[: result.shape[1]], strict=True):
-        if constraint.signs is None and w[np.argmax(np.abs(w))] < 0:
+        free = constraint.signs is None or constraint.allows(-w)
+        if free and w[np.argmax(np.abs(w))] < 0:
             w *= -1
     # Adding zero turns -0.0, which prints oddly, into 0.0.
     result += 0

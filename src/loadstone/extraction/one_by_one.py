@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Plan:
         Whether loadings are re-optimised on their support.
     """
 
-    solver: Solver
+    solver: Solver[Any]
     _: KW_ONLY
     deflation: str = "projection"
     orthogonality: Orthogonality = field(default_factory=Orthogonality)

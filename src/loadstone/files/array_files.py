@@ -107,7 +107,7 @@ def read_mtx(path: Path) -> Table:
 
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            X = mmread(file)
+            X = mmread(file, spmatrix=False)
     except (OSError, ValueError, EOFError, StopIteration) as error:
         msg = f"{path} cannot be read as Matrix Market ({error})"
         raise TableError(msg) from error
@@ -135,6 +135,11 @@ def _beside(path: Path, names: tuple[str, ...], column: int) -> Any:
     return None
 
 
+def named_layers(adata: Any) -> list[str]:
+    """Names of the layers of an AnnData object; from 0.13 on it lists ``X`` as ``None``."""
+    return sorted(name for name in adata.layers if name is not None)
+
+
 def read_h5ad(path: Path, layer: str | None) -> Table:
     """AnnData: the matrix or one of its layers, and the columns of ``obs``."""
     try:
@@ -148,12 +153,12 @@ def read_h5ad(path: Path, layer: str | None) -> Table:
         msg = f"{path} cannot be read as h5ad ({error})"
         raise TableError(msg) from error
     if layer is not None and layer not in adata.layers:
-        msg = f"{path} has no layer {layer!r}; it has {sorted(adata.layers) or 'none'}"
+        msg = f"{path} has no layer {layer!r}; it has {named_layers(adata) or 'none'}"
         raise TableError(msg)
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
         msg = (
-            f"{path} has no matrix X; choose one with --layer from {sorted(adata.layers) or 'none'}"
+            f"{path} has no matrix X; choose one with --layer from {named_layers(adata) or 'none'}"
         )
         raise TableError(msg)
     if sparse.issparse(X):

@@ -39,7 +39,7 @@ def writing(path: Path | str) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        _settle(temporary)
+        _store_durably(temporary)
         temporary.replace(path)
     except OSError as error:
         raise UnwritableFileError(_sentence(path, error)) from error
@@ -47,7 +47,7 @@ def writing(path: Path | str) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _settle(temporary: Path) -> None:
+def _store_durably(temporary: Path) -> None:
     """Give the file the usual permissions, and make sure that it reached the disk."""
     umask = os.umask(0)
     os.umask(umask)

@@ -44,8 +44,8 @@ def encode(value: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(value, range):
         return {"is": "range", "items": [value.start, value.stop, value.step]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        items = {key: encode(item, arrays) for key, item in value.items()}
-        return {"is": "dict", "items": items}
+        named = {key: encode(item, arrays) for key, item in value.items()}
+        return {"is": "dict", "items": named}
     if dataclasses.is_dataclass(value) and type(value).__module__.startswith(_PACKAGE):
         fields = {f.name: encode(getattr(value, f.name), arrays) for f in dataclasses.fields(value)}
         return {"is": "dataclass", "class": _address(type(value)), "fields": fields}
@@ -101,7 +101,7 @@ def decode(value: Any, arrays: Any) -> Any:
 
 def _rebuilt(value: dict[str, Any], arrays: Any) -> Any:
     """A dataclass with its fields set, without running its own checks again."""
-    cls = _class(value["class"], type)
+    cls: type = _class(value["class"], type)
     if not dataclasses.is_dataclass(cls):
         msg = f"{value['class']} is no dataclass"
         raise ValueError(msg)

@@ -78,7 +78,8 @@ def _aligned(loadings: Array, reference: Array) -> Array:
 
 
 def _absolute_cosines(loadings: Array, reference: Array) -> Array:
-    return np.abs(_unit_columns(reference).T @ _unit_columns(loadings))
+    result: Array = np.abs(_unit_columns(reference).T @ _unit_columns(loadings))
+    return result
 
 
 def _unit_columns(matrix: Array) -> Array:

@@ -15,7 +15,7 @@ def components_of(estimator: Any, components: Any = None) -> list[int]:
     n = estimator.components_.shape[0]
     if components is None:
         return list(range(n))
-    asked = [components] if isinstance(components, Integral) else list(components)
+    asked: list[Any] = [components] if isinstance(components, Integral) else list(components)
     bad = [j for j in asked if not 0 <= j < n]
     if bad:
         msg = f"components={bad} asked for, but there are {n}, counted from 0"

@@ -64,11 +64,11 @@ def plot_images(
         vmax=1,
         interpolation="nearest",
     )
-    for place, j in enumerate(chosen):
-        row, column = divmod(place, n_columns)
-        left, top = column * (width + gap) - 0.5, row * (height + gap) - 0.5
-        ax.text(left, top, f"{j + 1}", va="bottom", ha="left", fontsize="small")
-        ax.add_patch(_frame(left, top, width, height))
+    for order, j in enumerate(chosen):
+        row, column = divmod(order, n_columns)
+        x, y = column * (width + gap) - 0.5, row * (height + gap) - 0.5
+        ax.text(x, y, f"{j + 1}", va="bottom", ha="left", fontsize="small")
+        ax.add_patch(_frame(x, y, width, height))
     ax.set_xlim(-1.5, sheet.shape[1] + 0.5)
     ax.set_ylim(sheet.shape[0] + 0.5, -1.5)
     ax.set_axis_off()

@@ -39,7 +39,7 @@ def plot_loadings(
     """
     chosen = components_of(estimator, components)
     names = names_of(estimator, feature_names)
-    bars = []
+    bars: list[tuple[int, int]] = []
     for j in chosen:
         bars.extend((j, i) for i in ranked_features(estimator.components_[j])[:max_features])
     ax = axes_or_new(ax, (7, 1.2 + 0.27 * (len(bars) + 1.6 * len(chosen))))

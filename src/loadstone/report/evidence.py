@@ -44,7 +44,7 @@ def _certificate(certificate: Any, bounds: Any, values: Any, j: int) -> dict[str
 
 
 def _sentence(certificate: Any, ratio: float) -> str:
-    if certificate is not None and type(certificate).__str__ is not object.__str__:
+    if certificate is not None:
         return str(certificate)
     return f"proven to reach at least {floor_percent(ratio)} of the best possible"
 

@@ -106,12 +106,13 @@ def build_report(
 def render(summary: dict[str, Any]) -> str:
     """The page for a summary; every value of the data is escaped."""
     template = _environment().get_template("report.html.j2")
-    return template.render(
+    page: str = template.render(
         summary=summary,
         payload=_script_safe(summary),
         style=_file("style.css"),
         script="\n".join(_file(name) for name in _SCRIPTS),
     )
+    return page
 
 
 def _script_safe(summary: dict[str, Any]) -> str:

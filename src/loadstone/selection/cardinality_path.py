@@ -123,7 +123,7 @@ def check_n_nonzeros(n_nonzeros: Any, n_features: int, n_constant: int = 0) -> A
     if isinstance(n_nonzeros, str):
         sizes = automatic_sizes(n_features - n_constant)
         return sizes if n_constant == 0 else np.append(sizes[:-1], n_features)
-    asked = [n_nonzeros] if isinstance(n_nonzeros, Integral) else list(n_nonzeros)
+    asked: list[Any] = [n_nonzeros] if isinstance(n_nonzeros, Integral) else list(n_nonzeros)
     if not asked:
         msg = "n_nonzeros is empty; give at least one size, or 'auto'"
         raise ValueError(msg)

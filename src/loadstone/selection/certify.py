@@ -125,4 +125,5 @@ def _stored(estimator: Any, component: Any) -> Certificate:
             f"components of this {name}"
         )
         raise ValueError(msg)
-    return certificates[index]
+    certificate: Certificate = certificates[index]
+    return certificate

@@ -13,10 +13,10 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, Support
+from loadstone.loadings import distinct_supports
 from loadstone.selection.path_sweep import settle
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
-from loadstone.solvers.portfolio import distinct_supports
 from loadstone.solvers.power_iteration import iterate
 from loadstone.solvers.starts import both_signs, column_starts, eigenvector_starts
 from loadstone.solvers.support_spectrum import SupportSpectrum
@@ -69,12 +69,13 @@ class StartEffort:
         wanted = np.geomspace(small[0], small[-1], 1 + int(np.ceil(density * n_octaves)))
         found = np.searchsorted(small, np.floor(wanted + 1e-9))
         if not nonnegative:
-            return np.union1d(found, n_nonzeros.size - 1).tolist()
+            return [int(place) for place in np.union1d(found, n_nonzeros.size - 1)]
         # Signed components of many features follow the first principal component;
         # non-negative ones have no such guide at any size.
         n_more = 1 + int(np.ceil(density * np.log2(n_nonzeros[-1] / small[-1]) / 2))
         large = np.geomspace(small[-1], n_nonzeros[-1], n_more + 1)
-        return np.union1d(found, np.searchsorted(n_nonzeros, np.floor(large + 1e-9))).tolist()
+        places = np.union1d(found, np.searchsorted(n_nonzeros, np.floor(large + 1e-9)))
+        return [int(place) for place in places]
 
 
 def start_directions(
@@ -157,6 +158,6 @@ def _best_climb(
 def _variances(S: Covariance, spectrum: SupportSpectrum, W: Array) -> Array:
     """``w'Sw`` of each column of a block of sparse loadings."""
     if spectrum.rows is None:
-        return np.einsum("ij,ij->j", W, S @ W)
+        return np.asarray(np.einsum("ij,ij->j", W, S @ W))
     used = np.flatnonzero(W.any(axis=1))
-    return np.square(W[used].T @ spectrum.rows[used]).sum(axis=1)
+    return np.asarray(np.square(W[used].T @ spectrum.rows[used]).sum(axis=1))

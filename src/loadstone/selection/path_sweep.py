@@ -37,8 +37,8 @@ class Component(NamedTuple):
 class BestKnown:
     """The best support of every size so far, as packed bits, and its variance."""
 
-    def __init__(self, sizes: Sequence[int], n_features: int) -> None:
-        self.sizes = list(sizes)
+    def __init__(self, sizes: Array, n_features: int) -> None:
+        self.sizes = [int(size) for size in sizes]
         self.values = np.full(len(self.sizes), -np.inf)
         self.packed = np.zeros((len(self.sizes), (n_features + 7) // 8), dtype=np.uint8)
         self.n_features = n_features

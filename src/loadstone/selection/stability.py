@@ -8,6 +8,7 @@ Statistical Society B, 72(4), 417-473.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,13 +66,13 @@ class StabilitySelection:
         names = self.feature_names
         labels = [f"x{i}" for i in order] if names is None else np.asarray(names)[order]
         # Binomial error of a share of independent subsamples.
-        error = np.sqrt(self.frequency * (1 - self.frequency) / self.n_subsamples)
+        deviation = np.sqrt(self.frequency * (1 - self.frequency) / self.n_subsamples)
         return pd.DataFrame(
             {
                 "feature": labels,
                 "index": order,
                 "frequency": self.frequency[order],
-                "standard_error": error[order],
+                "standard_error": deviation[order],
                 "stable": self.frequency[order] >= self.threshold,
             }
         )
@@ -132,9 +133,9 @@ def stability_selection(
     _check(n_samples, n_subsamples, threshold)
     rng = check_random_state(random_state)
     halves = [rng.permutation(n_samples)[: n_samples // 2] for _ in range(n_subsamples)]
-    choose = _elsewhere
+    choose: Callable[..., Array] = _elsewhere
     if isinstance(estimator, FitMixin):
-        estimator._validate_params()
+        estimator.check_parameters()
         X, choose = check_rows(X, allow_nan=True), _searched
     chosen = Parallel(n_jobs=n_jobs)(delayed(choose)(estimator, X, half, names) for half in halves)
     counts = np.asarray(chosen, dtype=float)

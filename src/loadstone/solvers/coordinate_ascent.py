@@ -230,7 +230,8 @@ def _cut_starts(V: Array) -> Array:
     rank = np.argsort(np.argsort(-V, axis=0, kind="stable"), axis=0, kind="stable")
     sizes = [*(2**i for i in range(int(np.log2(V.shape[0])) + 1)), V.shape[0]]
     cut = np.hstack([np.where(rank < size, V, 0.0) for size in sizes])
-    return (cut / np.linalg.norm(cut, axis=0)).astype(V.dtype, copy=False)
+    result: Array = (cut / np.linalg.norm(cut, axis=0)).astype(V.dtype, copy=False)
+    return result
 
 
 def _eigenvector_start(vectors: Array, n_components: int, rng: np.random.Generator) -> Array:
@@ -246,4 +247,5 @@ def _eigenvector_start(vectors: Array, n_components: int, rng: np.random.Generat
 def _random_start(shape: tuple[int, int], rng: np.random.Generator) -> Array:
     """Unit vectors drawn from the non-negative orthant."""
     U = np.abs(rng.standard_normal(shape))
-    return U / np.linalg.norm(U, axis=0)
+    result: Array = U / np.linalg.norm(U, axis=0)
+    return result

@@ -83,7 +83,8 @@ class FactorProducts:
 
     def times(self, W: Array) -> Array:
         """``A W``."""
-        return self.X @ (self.X.T @ W)
+        result: Array = self.X @ (self.X.T @ W)
+        return result
 
     def cache(self, U: Array) -> Array:
         """``Z' = U'X``."""
@@ -111,7 +112,8 @@ class SparseProducts:
 
     def times(self, W: Array) -> Array:
         """``A W = Y Y'W - n means (means'W)``."""
-        return self.Y @ (self.Y.T @ W) - self.n * np.outer(self.means, self.means @ W)
+        result: Array = self.Y @ (self.Y.T @ W) - self.n * np.outer(self.means, self.means @ W)
+        return result
 
     def cache(self, U: Array) -> Array:
         """``[Y'U; means'U]'``."""

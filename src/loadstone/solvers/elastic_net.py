@@ -137,7 +137,8 @@ def elastic_net(matrix: Array, target: Array, ridge: float, penalty: float) -> A
     coefficients = enet_path(
         root, response, l1_ratio=1.0, alphas=[penalty / (2 * n)], tol=1e-10, max_iter=100_000
     )[1]
-    return coefficients[:, 0]
+    result: Array = coefficients[:, 0]
+    return result
 
 
 def sized_elastic_net(matrix: Array, target: Array, ridge: float, size: int) -> Array:
@@ -190,7 +191,8 @@ def _rotation(SB: Array, A: Array) -> Array:
     # Far below the others at any scale of the data, so that it gives way to them.
     faint = A * (1e-12 * (np.linalg.norm(SB) or 1.0))
     U, _, Vt = np.linalg.svd(np.where(empty, faint, SB), full_matrices=False)
-    return U @ Vt
+    result: Array = U @ Vt
+    return result
 
 
 def _normalised(B: Array) -> Array:

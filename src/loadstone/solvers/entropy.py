@@ -25,7 +25,8 @@ def svd_entropy(squared_singular_values: Array) -> Array:
     total = values.sum(axis=-1, keepdims=True)
     share = np.divide(values, total, out=np.zeros_like(values), where=total > 0)
     logs = np.log(share, out=np.zeros_like(share), where=share > 0)
-    return -(share * logs).sum(axis=-1) / np.log(max(2, values.shape[-1]))
+    result: Array = -(share * logs).sum(axis=-1) / np.log(max(2, values.shape[-1]))
+    return result
 
 
 def entropy_contributions(X: Array, already: Array | None = None) -> Array:

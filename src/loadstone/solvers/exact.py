@@ -46,7 +46,7 @@ class ExactSearch:
         if not isinstance(constraint, LoadingConstraint):
             return (
                 f"optimality is proven under a cardinality and signs; {type(constraint).__name__} "
-                "is neither, use TruncatedPower"
+                "is neither, use SparsePCA"
             )
         return None
 

@@ -66,7 +66,7 @@ class Greedy:
         if not isinstance(constraint, LoadingConstraint):
             return (
                 f"a greedy path stops at a number of features; {type(constraint).__name__} "
-                "has none, use TruncatedPower"
+                "has none, use SparsePCA"
             )
         return None
 
@@ -250,7 +250,8 @@ def _unit(w: Array, support: Array) -> Array:
     """``w`` at length one; where no variance is left, equal loadings on the support."""
     if not w.any():
         w = support.astype(w.dtype)
-    return w / np.linalg.norm(w)
+    result: Array = w / np.linalg.norm(w)
+    return result
 
 
 def _first_of_best(worth: Array) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, Support, variances_of
 from loadstone.loadings import Loadings, Stop, distinct_supports, first_of_each_support
+from loadstone.solvers.climb import Climb
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.greedy import Greedy
 from loadstone.solvers.polish import polish
@@ -75,22 +76,19 @@ class Portfolio:
     tol: float = 1e-6
 
     def refuses(self, constraint: Constraint) -> str | None:
-        """Needs a cardinality to exchange features under."""
-        if not isinstance(constraint, LoadingConstraint):
-            return (
-                f"the portfolio exchanges features under a cardinality; {type(constraint).__name__} "
-                "has none, use TruncatedPower"
-            )
+        """Serves every constraint; those without a cardinality are left to Climb."""
         return None
 
     def __call__(
         self,
         S: Covariance,
-        constraint: LoadingConstraint,
+        constraint: Constraint,
         rng: np.random.Generator,
         starts: Array | None = None,
     ) -> Loadings:
         """See :class:`loadstone.solvers.protocol.Solver`; ``starts`` join the others."""
+        if not isinstance(constraint, LoadingConstraint):
+            return Climb(max_iter=self.max_iter, tol=self.tol)(S, constraint, rng, starts)
         features = working_set(S, constraint)
         if features is not None:
             return self._on_working_set(S, constraint, rng, starts, features)

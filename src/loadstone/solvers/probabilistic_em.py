@@ -154,4 +154,5 @@ def _incomplete_round(
 def principal_axes(loadings: Array) -> Array:
     """Rotate the columns of ``W`` to the principal axes of the model, largest first."""
     axes, lengths, _ = np.linalg.svd(loadings, full_matrices=False)
-    return axes * lengths
+    result: Array = axes * lengths
+    return result

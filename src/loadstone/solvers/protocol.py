@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -10,9 +10,12 @@ from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance
 from loadstone.loadings import Loadings
 
+#: The constraints a solver serves; it refuses the others in words.
+Served = TypeVar("Served", bound=Constraint, contravariant=True)
+
 
 @runtime_checkable
-class Solver(Protocol):
+class Solver(Protocol[Served]):
     """Searches one component: a callable frozen dataclass, one file per paper."""
 
     def refuses(self, constraint: Constraint) -> str | None:
@@ -22,7 +25,7 @@ class Solver(Protocol):
     def __call__(
         self,
         S: Covariance,
-        constraint: Constraint,
+        constraint: Served,
         rng: np.random.Generator,
         starts: Array | None = None,
     ) -> Loadings:

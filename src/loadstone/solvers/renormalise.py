@@ -16,8 +16,8 @@ from loadstone.covariance import Array, Covariance, leading_eigenpairs
 STEPS_PER_ATTEMPT = 25
 MAX_ATTEMPTS = 200
 #: Power steps of a constraint that cannot be refitted, and the gain that is worth another one.
-MAX_OWN_STEPS = 300
-OWN_GAIN = 1e-12
+MAX_OWN_STEPS = 200
+OWN_GAIN = 1e-10
 
 
 def renormalise(S: Covariance, w: Array, constraint: Constraint) -> tuple[Array, float]:

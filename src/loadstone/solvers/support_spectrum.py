@@ -88,7 +88,8 @@ class SupportSpectrum:
     def row(self, feature: int) -> Array:
         """Covariances of one feature with all."""
         if self.rows is not None:
-            return self.rows @ self.rows[feature]
+            result: Array = self.rows @ self.rows[feature]
+            return result
         unit = np.zeros(self.S.n_features, dtype=self.S.dtype)
         unit[feature] = 1
         return self.S @ unit

@@ -40,7 +40,8 @@ def n_directions(n_features: int, rank: int, epsilon: float) -> int:
 def sample_directions(rng: np.random.Generator, rank: int, count: int) -> Array:
     """Uniform unit directions as columns."""
     C = rng.standard_normal((rank, count))
-    return C / np.linalg.norm(C, axis=0)
+    result: Array = C / np.linalg.norm(C, axis=0)
+    return result
 
 
 def leaders(V: Array, C: Array, n_nonzero: int, *, nonnegative: bool) -> tuple[Array, Array]:

@@ -70,7 +70,7 @@ class Spannogram:
         if not isinstance(constraint, LoadingConstraint):
             return (
                 f"the spannogram selects supports by cardinality; {type(constraint).__name__} "
-                "has none, use TruncatedPower"
+                "has none, use SparsePCA"
             )
         if constraint.forced.size:
             return (

@@ -12,7 +12,7 @@ from loadstone.solvers.variational_bayes.priors import PRIORS
 def check_hyperparameters(prior: str, given: Mapping[str, float] | None) -> dict[str, float]:
     """Fixed hyperparameters, each known to the prior, positive and finite."""
     known = [f.name for f in fields(PRIORS[prior])]
-    checked = {}
+    checked: dict[str, float] = {}
     for name, value in (given or {}).items():
         if name not in known:
             has = f"has {' and '.join(known)}" if known else "has none"

@@ -1,0 +1,182 @@
+"""Best-first branch and bound over supports, to a proven optimum or an honest gap.
+
+A node is a :class:`SupportProblem`; its bound comes from the evaluator, through the
+proof that is written down on the way. Children start from their parent's dual.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.problem import Array, SupportProblem
+from loadstone.certificates.proof_tree import ProofNode, Standing, apply_dual, cases
+from loadstone.certificates.search_case import (
+    Bounded,
+    Incumbent,
+    Limits,
+    first_standing,
+    symmetric_block,
+    tighten,
+)
+from loadstone.certificates.search_working_set import LARGEST_SIZE, tighten_large
+
+if TYPE_CHECKING:
+    from loadstone.covariance.protocol import Covariance
+
+Progress = Callable[[dict[str, float]], Any]
+
+
+@dataclass(order=True)
+class OpenNode:
+    """A case that is still open; the largest bound comes first."""
+
+    priority: float
+    order: int
+    standing: Standing = field(compare=False)
+    proof: ProofNode = field(compare=False)
+    dual: Dual | None = field(compare=False)
+    fractional: Array = field(compare=False)
+
+
+def branch_and_bound(
+    S: Covariance,
+    root: Bounded,
+    proof: ProofNode,
+    incumbent: Incumbent,
+    limits: Limits,
+    progress: Progress | None = None,
+) -> tuple[float, int]:
+    """Split the root until the gap closes; returns the proven bound and the node count.
+
+    A progress callback that returns True ends the search where it stands.
+    """
+    order = count()
+    closed = incumbent.value
+    heap = [_open(root, proof, order)]
+    n_nodes = 1
+    while heap:
+        worst = -heap[0].priority
+        if limits.closes(worst, incumbent.value) or limits.out_of_time:
+            break
+        if n_nodes >= limits.max_nodes or limits.proof_bytes > limits.max_proof_bytes:
+            break
+        node = heapq.heappop(heap)
+        assert node.standing.problem is not None
+        feature = _most_undecided(S, node.standing.problem, node.fractional)
+        children = node.proof.branch(feature)
+        for case, child in zip(cases(node.standing.problem, feature), children, strict=True):
+            if case is None:
+                continue
+            n_nodes += 1
+            bounded = _bound_child(S, case, child, node, incumbent, limits)
+            left = bounded.standing
+            done = left.problem is None or left.problem.is_leaf
+            if done or limits.closes(left.bound, incumbent.value):
+                closed = max(closed, left.bound)
+            else:
+                heapq.heappush(heap, _open(bounded, child, order))
+        if progress is not None:
+            bound = max(closed, -heap[0].priority) if heap else closed
+            if progress(status(bound, incumbent, len(heap))):
+                break
+    bounds = [closed, incumbent.value, *(-node.priority for node in heap)]
+    return max(bounds), n_nodes
+
+
+def status(bound: float, incumbent: Incumbent, n_open: int) -> dict[str, float]:
+    """What a progress callback is told."""
+    value = incumbent.value
+    return {"bound": bound, "incumbent": value, "gap": max(0.0, bound - value), "open": n_open}
+
+
+def _open(bounded: Bounded, proof: ProofNode, order: Any) -> OpenNode:
+    return OpenNode(
+        -bounded.standing.bound,
+        next(order),
+        bounded.standing,
+        proof,
+        bounded.dual,
+        bounded.fractional,
+    )
+
+
+def _bound_child(
+    S: Covariance,
+    case: SupportProblem,
+    proof: ProofNode,
+    parent: OpenNode,
+    incumbent: Incumbent,
+    limits: Limits,
+) -> Bounded:
+    """Instant bounds first, the parent's dual next, a few warm-started steps last."""
+    standing = first_standing(S, case, incumbent)
+    fractional = np.full(case.features.size, 0.5)
+    standing = _capped(standing, parent.standing.bound)
+    if standing.problem is None or case.is_leaf or parent.dual is None:
+        return Bounded(standing, parent.dual, fractional)
+    before = parent.standing.problem
+    if case.is_decided and before is not None and case.features.size == before.features.size:
+        # Knowing a sign changes no bound, only what the leaves below have to enumerate.
+        return Bounded(standing, parent.dual, fractional)
+    inherited = parent.dual.restrict(np.intersect1d(parent.dual.features, case.features))
+    if case.features.size > LARGEST_SIZE:
+        return tighten_large(
+            S, standing, proof, incumbent, limits, start=inherited, n_steps=20, max_rounds=2
+        )
+    tried = _capped(apply_dual(S, standing, inherited, incumbent.value), standing.bound)
+    if tried.problem is None or limits.closes(tried.bound, incumbent.value):
+        proof.duals.append(inherited)
+        return Bounded(tried, inherited, fractional)
+    proof.duals.append(inherited)
+    bounded = tighten(
+        S,
+        tried,
+        proof,
+        incumbent,
+        limits,
+        start=inherited,
+        levels=(),
+        n_steps=25,
+        max_rounds=3,
+    )
+    if bounded.standing.bound < tried.bound and not screened(case, tried.problem):
+        # The duals found since prove more, and nothing rests on the inherited one.
+        proof.duals.remove(inherited)
+    limits.proof_bytes += sum(dual.pairing.nbytes for dual in proof.duals)
+    return bounded
+
+
+def screened(before: SupportProblem, after: SupportProblem) -> bool:
+    """Whether any feature was decided between two standings."""
+    fewer = after.features.size < before.features.size
+    return fewer or int(after.nonzero.sum()) > int(before.nonzero.sum())
+
+
+def _capped(standing: Standing, bound: float) -> Standing:
+    """A case is part of its parent, so the parent's bound holds as well."""
+    if standing.bound <= bound:
+        return standing
+    return Standing(bound, "branch and bound", standing.problem)
+
+
+def _most_undecided(S: Covariance, problem: SupportProblem, fractional: Array) -> int:
+    """The free feature whose share of the support is closest to one half.
+
+    Where all features fit into the support, only signs are undecided: the feature
+    that the leading eigenvector would make most negative.
+    """
+    if problem.is_decided:
+        kept = problem.keep(problem.forced) if problem.n_free == 0 else problem
+        vector = np.linalg.eigh(symmetric_block(S, kept))[1][:, -1]
+        wish = np.where(kept.nonzero, np.inf, vector * np.sign(vector.sum() or 1.0))
+        return int(kept.features[np.argmin(wish)])
+    distance = np.abs(fractional - 0.5)
+    distance[problem.forced] = np.inf
+    return int(problem.features[np.argmin(distance)])

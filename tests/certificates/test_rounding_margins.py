@@ -1,0 +1,89 @@
+"""Bounds hold to the last digit: compared with forty digits, not with floating point."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from loadstone.certificates.bound_dual import Dual, evaluate
+from loadstone.certificates.bound_instant import instant_bounds
+from loadstone.certificates.bound_single_support import support_optimum
+from loadstone.certificates.certificate import lower_value, variance_on_support
+from loadstone.certificates.problem import SupportProblem
+from loadstone.covariance import ExplicitCovariance
+
+SIZES = (2, 3, 5, 8)
+
+
+def largest_eigenvalue(matrix):
+    """With forty digits; the entries are taken as the numbers they are."""
+    with mpmath.workdps(40):
+        return mpmath.eigsy(mpmath.matrix(matrix.tolist()), eigvals_only=True)[len(matrix) - 1]
+
+
+def matrices(count=12):
+    rng = np.random.default_rng(0)
+    for trial in range(count):
+        size = SIZES[trial % len(SIZES)]
+        factors = rng.standard_normal((size, size)) * 10.0 ** rng.integers(-3, 4)
+        yield factors @ factors.T
+
+
+def symmetric(matrix):
+    return (matrix + matrix.T) / 2
+
+
+def test_a_single_support_is_never_bounded_below_its_eigenvalue():
+    for matrix in map(symmetric, matrices()):
+        bound, _ = support_optimum(matrix, nonnegative=False)
+        assert mpmath.mpf(bound) >= largest_eigenvalue(matrix)
+        positive = np.abs(matrix)
+        bound, _ = support_optimum(positive, nonnegative=True)
+        # All entries positive: so is the leading eigenvector.
+        assert mpmath.mpf(bound) >= largest_eigenvalue(positive)
+
+
+def test_the_largest_eigenvalue_as_an_instant_bound_is_rounded_upwards():
+    for matrix in map(symmetric, matrices()):
+        problem = SupportProblem.of(len(matrix), len(matrix))
+        truth = largest_eigenvalue(matrix)
+        for bound in instant_bounds(matrix, problem):
+            assert mpmath.mpf(bound.value) >= truth, bound.name
+
+
+def test_the_eigenvalue_part_of_a_dual_is_rounded_upwards():
+    rng = np.random.default_rng(1)
+    for matrix in map(symmetric, matrices()):
+        size = len(matrix)
+        scale = float(np.abs(matrix).max())
+        pairing = scale * rng.standard_normal((size, size))
+        dual = Dual(
+            np.arange(size),
+            pairing,
+            scale * rng.standard_normal(size),
+            np.sqrt(scale) * rng.standard_normal((size, 2)),
+        )
+        with mpmath.workdps(40):
+            P = mpmath.matrix(pairing.tolist())
+            for i in range(size):
+                P[i, i] = 0
+            L = mpmath.matrix(dual.factor.tolist())
+            inner = mpmath.matrix(matrix.tolist()) - L * L.T - (P + P.T) / 2
+            for i in range(size):
+                inner[i, i] += mpmath.mpf(float(dual.shift[i]))
+            truth = mpmath.eigsy(inner, eigvals_only=True)[size - 1]
+        found = evaluate(ExplicitCovariance(matrix), SupportProblem.of(size, size), dual)
+        assert mpmath.mpf(found.top) >= truth
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_known_value_is_rounded_downwards(seed):
+    rng = np.random.default_rng(seed)
+    matrix = symmetric(next(matrices()) if seed == 0 else np.cov(rng.standard_normal((20, 9)).T))
+    w = rng.standard_normal(len(matrix))
+    with mpmath.workdps(40):
+        v, A = mpmath.matrix(w.tolist()), mpmath.matrix(matrix.tolist())
+        truth = (v.T * A * v)[0] / (v.T * v)[0]
+    S = ExplicitCovariance(matrix)
+    assert mpmath.mpf(lower_value(S, w)) <= truth
+    assert variance_on_support(S, w) == pytest.approx(float(truth), rel=1e-12)
+    assert lower_value(S, w) == pytest.approx(float(truth), rel=1e-11)
