@@ -182,7 +182,7 @@ class LoadingConstraint:
         return on_columns(direction, self._shrunken)
 
     def candidates(self, direction: Array) -> Array:
-        """How much each entry is worth keeping: |direction| or its positive part."""
+        """How much each entry is worth keeping: ``|direction|`` or its positive part."""
         worth = np.maximum(direction, 0) if self.nonnegative else np.abs(direction)
         if self.forbidden.size:
             worth[self.forbidden] = -1
