@@ -8,12 +8,36 @@ from typing import Annotated, Any
 import typer
 
 from loadstone._version import __version__
+from loadstone.commands.options import (
+    OUTPUT,
+    Certify,
+    Components,
+    DataFile,
+    Debug,
+    Effort,
+    Folder,
+    Force,
+    GroupsFrom,
+    Json,
+    Labels,
+    Layer,
+    Method,
+    Missing,
+    ModelFile,
+    NGroups,
+    Nonnegative,
+    Nonzero,
+    Orthogonality,
+    Quiet,
+    Seed,
+    SignsFile,
+    Standardize,
+    Turned,
+    WithPath,
+    WithReport,
+)
 from loadstone.commands.terminal import Terminal
 from loadstone.files.table import MISSING
-from loadstone.registry import methods
-
-_FILES = "Data"
-_OUTPUT = "Output"
 
 app = typer.Typer(
     name="loadstone",
@@ -31,67 +55,22 @@ datasets_app = typer.Typer(
 )
 app.add_typer(datasets_app, name="datasets")
 
-DataFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE", help="Samples in rows: CSV, TSV, Parquet, NPY, NPZ, MTX or H5AD."
-    ),
-]
-ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="The model.npz that loadstone fit wrote.")
-]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN", help="Column of classes; 'none' for none.", rich_help_panel=_FILES
-    ),
-]
-Missing = Annotated[
-    str,
-    typer.Option(
-        metavar="RULE",
-        help="What to do about missing values: fill with the 'mean' of the column, leave out "
-        "'rows' or 'columns', 'keep' them for a method that can, or 'refuse'.",
-        rich_help_panel=_FILES,
-    ),
-]
-Turned = Annotated[
-    bool,
-    typer.Option("--transpose", help="Features stand in the rows.", rich_help_panel=_FILES),
-]
-Layer = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Layer of an H5AD file.", rich_help_panel=_FILES)
-]
-Nonnegative = Annotated[
-    bool, typer.Option("--nonnegative", help="Allow only loadings >= 0: components add up.")
-]
-Standardize = Annotated[
-    bool, typer.Option("--standardize", help="Scale every feature to unit variance.")
-]
-Effort = Annotated[
-    str, typer.Option(metavar="EFFORT", help="How hard to look: instant, standard or full.")
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel=_OUTPUT)
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=_OUTPUT)
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=_OUTPUT)
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_OUTPUT)
-]
 
-
-def _reading(file: Path, labels: Any, missing: str, turned: bool, layer: Any) -> Any:  # noqa: FBT001
+def _reading(
+    file: Path,
+    labels: str | None,
+    missing: str,
+    turned: bool,  # noqa: FBT001
+    layer: str | None,
+    *,
+    described: bool = False,
+) -> Any:
     from loadstone.commands.fit import Reading
 
     if missing not in MISSING:
         msg = f"--missing {missing} is none of {', '.join(MISSING)}"
         raise typer.BadParameter(msg)
-    return Reading(file, labels, missing, turned, layer)
+    return Reading(file, labels, missing, turned, layer, described)
 
 
 def _version(*, asked: bool) -> None:
@@ -118,51 +97,24 @@ def _options(
 @app.command()
 def fit(
     file: DataFile,
-    components: Annotated[int, typer.Option("--components", "-c", min=1, help="How many.")] = 3,
-    nonzero: Annotated[
-        str | None,
-        typer.Option(
-            "--nonzero",
-            "-k",
-            metavar="N",
-            help="Features per component: a number, a fraction, 'all', or one per component "
-            "(5,5,10). By default 10, or a third of the features if there are fewer than 30.",
-        ),
-    ] = None,
+    components: Components = 3,
+    nonzero: Nonzero = None,
     nonnegative: Nonnegative = False,
-    method: Annotated[
-        str,
-        typer.Option(metavar="NAME", help=f"One of {', '.join(methods())}."),
-    ] = "sparse",
-    orthogonality: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help="none, disjoint, or what else the method offers."),
-    ] = None,
+    groups: GroupsFrom = None,
+    n_groups: NGroups = None,
+    signs: SignsFile = None,
+    method: Method = "sparse",
+    orthogonality: Orthogonality = None,
     standardize: Standardize = False,
-    certify: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EFFORT", help="Prove how good each component is: instant, standard or full."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of random starts.")] = 0,
+    certify: Certify = None,
+    seed: Seed = 0,
     labels: Labels = None,
     missing: Missing = "mean",
     turned: Turned = False,
     layer: Layer = None,
-    with_path: Annotated[
-        bool,
-        typer.Option("--path", help="Follow the number of features too.", rich_help_panel=_OUTPUT),
-    ] = False,
-    with_report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Write a report.", rich_help_panel=_OUTPUT)
-    ] = True,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Folder; by default FILE-loadstone.", rich_help_panel=_OUTPUT
-        ),
-    ] = None,
+    with_path: WithPath = False,
+    with_report: WithReport = True,
+    output: Folder = None,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -179,6 +131,7 @@ def fit(
     with terminal.errors():
         from loadstone.commands.fit import Request
         from loadstone.commands.fit import fit as run
+        from loadstone.commands.restrictions import Restriction
 
         asked = {
             "nonnegative": nonnegative or None,
@@ -187,14 +140,19 @@ def fit(
             "certify": certify,
             "random_state": seed or None,
         }
-        options = {name: value for name, value in asked.items() if value is not None}
-        reading = _reading(file, labels, missing, turned, layer)
-        run(
-            terminal,
-            Request(
-                reading, components, nonzero, method, options, with_path, with_report, output, force
-            ),
+        request = Request(
+            reading=_reading(file, labels, missing, turned, layer, described=groups is not None),
+            n_components=components,
+            nonzero=nonzero,
+            restriction=Restriction(groups, n_groups, signs),
+            method=method,
+            options={name: value for name, value in asked.items() if value is not None},
+            with_path=with_path,
+            with_report=with_report,
+            output=output,
+            force=force,
         )
+        run(terminal, request)
 
 
 @app.command()
@@ -202,7 +160,7 @@ def transform(
     model: ModelFile,
     file: DataFile,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="CSV file to write.", rich_help_panel=_OUTPUT)
+        Path, typer.Option("--output", "-o", help="CSV file to write.", rich_help_panel=OUTPUT)
     ] = Path("scores.csv"),
     labels: Labels = None,
     missing: Missing = "mean",
@@ -260,7 +218,7 @@ def path(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="CSV file; a PNG goes beside it.", rich_help_panel=_OUTPUT
+            "--output", "-o", help="CSV file; a PNG goes beside it.", rich_help_panel=OUTPUT
         ),
     ] = Path("path.csv"),
     force: Force = False,
@@ -283,7 +241,7 @@ def report(
     model: ModelFile,
     file: DataFile,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="HTML file.", rich_help_panel=_OUTPUT)
+        Path, typer.Option("--output", "-o", help="HTML file.", rich_help_panel=OUTPUT)
     ] = Path("report.html"),
     labels: Labels = None,
     missing: Missing = "mean",
@@ -331,7 +289,7 @@ def show_dataset(
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to save the picture.", rich_help_panel=_OUTPUT),
+        typer.Option("--output", "-o", help="Where to save the picture.", rich_help_panel=OUTPUT),
     ] = None,
     force: Force = False,
     quiet: Quiet = False,

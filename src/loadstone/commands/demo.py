@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from loadstone.commands.terminal import Terminal, loadings_table
+from loadstone.commands.terminal import Loading, Terminal, loadings_table
 from loadstone.files.atomic import refuse_existing, writing
 from loadstone.plotting.fitted import names_of, ranked_features
 from loadstone.report.headline import percent
@@ -57,7 +57,7 @@ def _draw(model: Any, picture: Path) -> None:
 def _print(terminal: Terminal, model: Any, pca: Any, shape: tuple[int, int]) -> None:
     names = names_of(model)
     rows = [
-        (str(j + 1), [(str(names[i]), float(w[i])) for i in ranked_features(w)])
+        (str(j + 1), [Loading(str(names[i]), float(w[i])) for i in ranked_features(w)])
         for j, w in enumerate(model.components_)
     ]
     title = f"{shape[0]} wines, {shape[1]} measurements: sparse non-negative components\n"

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.commands.methods import build_estimator, parse_size
+from loadstone.commands.methods import OptionError, build_estimator, default_size, parse_size
 from loadstone.commands.outputs import write_scores, write_together
 from loadstone.commands.progress import ComponentProgress, Stages, stages
-from loadstone.commands.terminal import Terminal, loadings_table
+from loadstone.commands.restrictions import Restriction
+from loadstone.commands.terminal import Loading, Terminal, loadings_table
 from loadstone.files.atomic import refuse_existing
 from loadstone.files.table import Table
 from loadstone.files.tables import read_table
@@ -32,6 +33,7 @@ class Reading:
     missing: str = "mean"
     turned: bool = False
     layer: str | None = None
+    described: bool = False
 
     def table(self) -> Table:
         """Read it."""
@@ -40,17 +42,19 @@ class Reading:
             labels=self.labels,
             missing=self.missing,
             turned=self.turned,
+            described=self.described,
             layer=self.layer,
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """What is to be fitted and written."""
 
     reading: Reading
     n_components: int
     nonzero: str | None
+    restriction: Restriction
     method: str
     options: dict[str, Any]
     with_path: bool
@@ -68,6 +72,7 @@ class Request:
 
 def fit(terminal: Terminal, request: Request) -> None:
     """Read, fit, write, and say what was found."""
+    request.restriction.refuse_conflicts(request.options, with_path=request.with_path)
     names = ["loadings.csv", "scores.csv", "model.npz"]
     refuse_existing(
         [request.folder / n for n in [*names, *(["report.html"] * request.with_report)]],
@@ -75,10 +80,10 @@ def fit(terminal: Terminal, request: Request) -> None:
     )
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")
-        table = request.reading.table()
+        table, options = _asked(request.reading.table(), request)
         for note in (*table.notes, *_advice(table, request.options)):
             terminal.note(f"note: {note}")
-        model = _fitted(table, request, steps)
+        model = _fitted(table, request.method, options, steps)
         path = _path(table, model, request, steps) if request.with_path else None
         steps.next("Summing up")
         summary = summary_of(model, table, path, request.reading.file)
@@ -88,16 +93,32 @@ def fit(terminal: Terminal, request: Request) -> None:
     terminal.result({**summary, "files": [str(file) for file in written]})
 
 
-def _fitted(table: Table, request: Request, steps: Stages) -> Any:
+def _asked(table: Table, request: Request) -> tuple[Table, dict[str, Any]]:
+    """The parameters of the estimator; what a component may look like depends on the features."""
     options = {"n_components": request.n_components, **request.options}
-    size = parse_size(request.nonzero, request.n_components)
-    if request.nonzero is not None:
-        options["n_nonzero"] = size
-    model = build_estimator(request.method, options, table.X.shape[1])
-    steps.next(f"Searching {request.n_components} component(s)", request.n_components)
+    if request.restriction.is_asked:
+        nonnegative = options.pop("nonnegative", False)
+        size = parse_size(request.nonzero, request.n_components)
+        if request.nonzero is None and request.restriction.signs is not None:
+            size = default_size(table.X.shape[1])
+        table, options["constraint"] = request.restriction.on(table, size, nonnegative=nonnegative)
+    elif request.nonzero is not None:
+        options["n_nonzero"] = parse_size(request.nonzero, request.n_components)
+    return table, options
+
+
+def _fitted(table: Table, method: str, options: dict[str, Any], steps: Stages) -> Any:
+    from loadstone.extraction import RefusedConstraintError
+
+    model = build_estimator(method, options, table.X.shape[1])
+    n_components = options["n_components"]
+    steps.next(f"Searching {n_components} component(s)", n_components)
     if hasattr(model, "set_callbacks"):
         model.set_callbacks(ComponentProgress(steps))
-    model.fit(named(table))
+    try:
+        model.fit(named(table))
+    except RefusedConstraintError as error:
+        raise OptionError(str(error)) from error
     if hasattr(model, "set_callbacks"):
         model.set_callbacks()
     if table.feature_names is not None:
@@ -187,12 +208,15 @@ def _write(request: Request, model: Any, table: Table, summary: dict[str, Any]) 
 def _print(terminal: Terminal, model: Any, summary: dict[str, Any], written: list[Path]) -> None:
     rows = []
     for component in summary["components"]:
-        loadings = [(entry["feature"], entry["loading"]) for entry in component["loadings"]]
+        shown = [
+            Loading(entry["feature"], entry["loading"], entry.get("group"))
+            for entry in component["loadings"][:SHOWN]
+        ]
         hidden = component["n_nonzero"] - SHOWN
         heading = str(component["component"])
-        shown = loadings[:SHOWN]
         if hidden > 0:
-            shown = [*shown[:-1], (f"{shown[-1][0]}  (and {hidden} more)", shown[-1][1])]
+            last = shown[-1]._replace(feature=f"{shown[-1].feature}  (and {hidden} more)")
+            shown = [*shown[:-1], last]
         rows.append((heading, shown))
     terminal.say(summary["headline"])
     terminal.say("")

@@ -6,6 +6,7 @@ import inspect
 import math
 from typing import Any
 
+from loadstone.constraints import Groups
 from loadstone.files.errors import FileError
 from loadstone.registry import methods
 
@@ -36,11 +37,23 @@ def build_estimator(method: str, options: dict[str, Any], n_features: int) -> An
     known = inspect.signature(cls).parameters
     for name in options:
         if name not in known:
-            msg = f"{_FLAGS[name]} is no option of method {method!r} ({cls.__name__})"
+            way_out = "; use --method sparse" if name == "constraint" else ""
+            flag = _flag(name, options)
+            msg = f"{flag} is no option of method {method!r} ({cls.__name__}){way_out}"
             raise OptionError(msg)
-    if "n_nonzero" in known and "n_nonzero" not in options:
+    if "constraint" in options:
+        # Signs are up to the constraint, also where a method is non-negative by default.
+        options = {**options, "nonnegative": False}
+    elif "n_nonzero" in known and "n_nonzero" not in options:
         options = {**options, "n_nonzero": default_size(n_features)}
     return cls(**options)
+
+
+def _flag(name: str, options: dict[str, Any]) -> str:
+    """What a person typed to set the parameter."""
+    if name != "constraint":
+        return _FLAGS[name]
+    return "--groups" if isinstance(options[name], Groups) else "--signs"
 
 
 def default_size(n_features: int) -> int:

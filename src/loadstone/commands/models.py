@@ -128,11 +128,13 @@ def _opened(
     terminal: Terminal, model_file: Path, reading: Reading, steps: Stages
 ) -> tuple[Any, Table]:
     from loadstone.estimators.model_file import load_model
+    from loadstone.estimators.projection import groups_of
 
     steps.next(f"Opening {model_file.name}")
     model = load_model(model_file)
     steps.next(f"Reading {reading.file.name}")
-    table = _matched(reading.table(), model)
+    # Only tables of features with groups have columns that describe features.
+    table = _matched(replace(reading, described=groups_of(model) is not None).table(), model)
     for note in table.notes:
         terminal.note(f"note: {note}")
     return model, table
@@ -160,5 +162,5 @@ def _matched(table: Table, model: Any) -> Table:
     if extra:
         table = table.noting(f"{extra} feature(s) that the model does not know were left out")
     if extra or (order != np.arange(order.size)).any():
-        table = replace(table, X=table.X[:, order], feature_names=wanted)
+        table = table.with_features(order)
     return table

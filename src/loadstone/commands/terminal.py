@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -114,19 +114,31 @@ def bar(value: float, largest: float, width: int = 12) -> str:
     return "█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")
 
 
-def loadings_table(rows: list[tuple[str, list[tuple[str, float]]]], title: str) -> Table:
-    """Named loadings, one block of rows per component."""
+class Loading(NamedTuple):
+    """A row of :func:`loadings_table`."""
+
+    feature: str
+    value: float
+    group: str | None = None
+
+
+def loadings_table(rows: list[tuple[str, list[Loading]]], title: str) -> Table:
+    """Named loadings, one block of rows per component; with groups where there are any."""
+    grouped = any(loading.group is not None for _, loadings in rows for loading in loadings)
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("component", no_wrap=True)
     table.add_column("feature", overflow="fold")
+    if grouped:
+        table.add_column("group", overflow="fold")
     table.add_column("loading", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, style="blue")
-    largest = max((abs(v) for _, loadings in rows for _, v in loadings), default=1.0)
+    largest = max((abs(loading.value) for _, block in rows for loading in block), default=1.0)
     for heading, loadings in rows:
-        for place, (name, value) in enumerate(loadings):
+        for place, (name, value, group) in enumerate(loadings):
             table.add_row(
                 escape(heading) if place == 0 else "",
                 escape(name),
+                *([escape(group or "")] if grouped else []),
                 f"{value:+.3f}",
                 bar(value, largest),
                 end_section=place == len(loadings) - 1,

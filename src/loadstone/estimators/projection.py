@@ -14,6 +14,7 @@ from loadstone._sklearn_compat import (
     _check_feature_names_in,
 )
 from loadstone.certificates import Certificate
+from loadstone.constraints import Groups
 from loadstone.covariance import Array
 from loadstone.covariance.containers import float_dtype, is_dask, pieces, rows_of
 from loadstone.estimators.checks import check_new_rows
@@ -135,7 +136,8 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         pandas.DataFrame
-            With columns ``component`` (counted from 1), ``feature`` and ``loading``.
+            With columns ``component`` (counted from 1), ``feature`` and ``loading``; and
+            ``group`` where the constraint has groups.
         """
         check_is_fitted(self)
         try:
@@ -144,12 +146,17 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             msg = "loadings_table needs pandas; install it with: pip install pandas"
             raise ImportError(msg) from error
         names = self._names(feature_names)
-        rows = [
-            (j + 1, names[i], float(w[i]))
+        places = [
+            (j, i)
             for j, w in enumerate(self.components_)
             for i in sorted(np.flatnonzero(w), key=lambda i, w=w: -abs(w[i]))  # type: ignore[misc]
         ]
-        return pd.DataFrame(rows, columns=["component", "feature", "loading"])
+        rows = [(j + 1, names[i], float(self.components_[j, i])) for j, i in places]
+        table = pd.DataFrame(rows, columns=["component", "feature", "loading"])
+        groups = groups_of(self)
+        if groups is not None:
+            table["group"] = [groups[i] for _, i in places]
+        return table
 
     def _names(self, feature_names: Any) -> Array:
         if feature_names is None:
@@ -159,6 +166,12 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             msg = f"{names.size} feature names were given for {self.n_features_in_} features"
             raise ValueError(msg)
         return names
+
+
+def groups_of(estimator: Any) -> Array | None:
+    """The group of each feature; ``None`` where the estimator knows of no groups."""
+    constraint = estimator.get_params(deep=False).get("constraint")
+    return constraint.labels if isinstance(constraint, Groups) else None
 
 
 def project(rows: Any, V: Array, mean: Array, scale: Array | None) -> Any:

@@ -1,7 +1,12 @@
 """How many components, and how they are related."""
 
 from loadstone.extraction.competition import competitions, signed
-from loadstone.extraction.one_by_one import Extraction, Plan, one_by_one
+from loadstone.extraction.one_by_one import (
+    Extraction,
+    Plan,
+    RefusedConstraintError,
+    one_by_one,
+)
 from loadstone.extraction.orthogonality import (
     ORTHOGONALITIES,
     Orthogonality,
@@ -13,6 +18,7 @@ __all__ = [
     "Extraction",
     "Orthogonality",
     "Plan",
+    "RefusedConstraintError",
     "competitions",
     "one_by_one",
     "orthogonality_violation",

@@ -26,6 +26,10 @@ from loadstone.solvers.renormalise import renormalise, variance_of
 NEGLIGIBLE = 1e-10
 
 
+class RefusedConstraintError(ValueError):
+    """A constraint that the solver or the orthogonality cannot serve; the message says why."""
+
+
 @dataclass(frozen=True)
 class Extraction:
     """The components found, and how each of them was.
@@ -80,7 +84,7 @@ class Plan:
             reason = None if constraint.is_free else self.solver.refuses(constraint)
             reason = reason or self.orthogonality.refuses(constraint)
             if reason is not None:
-                raise ValueError(reason)
+                raise RefusedConstraintError(reason)
 
 
 def one_by_one(
@@ -118,7 +122,7 @@ def one_by_one(
 
     Raises
     ------
-    ValueError
+    RefusedConstraintError
         Before anything is searched, where the plan cannot serve a constraint.
     """
     _check_lengths(S, constraints)

@@ -141,7 +141,7 @@ def named_layers(adata: Any) -> list[str]:
 
 
 def read_h5ad(path: Path, layer: str | None) -> Table:
-    """AnnData: the matrix or one of its layers, and the columns of ``obs``."""
+    """AnnData: the matrix or one of its layers, and the columns of ``obs`` and ``var``."""
     try:
         import anndata
     except ModuleNotFoundError as error:
@@ -164,14 +164,19 @@ def read_h5ad(path: Path, layer: str | None) -> Table:
     if sparse.issparse(X):
         X = sparse.csr_array(X)
     X = X if X.dtype.kind == "f" else X.astype(np.float64)
-    columns = {
-        str(name): adata.obs[name].astype(str).to_numpy(dtype=object)
-        for name in adata.obs.columns
-        if adata.obs[name].dtype.kind not in "biufc"
-    }
     return Table(
         X,
         np.array(adata.var_names, dtype=object),
         np.array(adata.obs_names, dtype=object),
-        columns,
+        _text_columns(adata.obs, but="biufc"),
+        # Clusters of genes are often numbered.
+        _text_columns(adata.var, but="fc"),
     )
+
+
+def _text_columns(frame: Any, but: str) -> dict[str, Any]:
+    return {
+        str(name): frame[name].astype(str).to_numpy(dtype=object)
+        for name in frame.columns
+        if frame[name].dtype.kind not in but
+    }

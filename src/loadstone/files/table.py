@@ -18,15 +18,17 @@ MAX_CLASSES = 30
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers, names, and columns that may serve as labels.
+    """Numbers, names, and columns that may serve as labels or say something of the features.
 
-    ``notes`` are sentences on what was decided while reading.
+    ``columns`` has one value per sample, ``feature_columns`` one per feature. ``notes`` are
+    sentences on what was decided while reading.
     """
 
     X: Any
     feature_names: Any = None
     sample_names: Any = None
     columns: dict[str, Any] = field(default_factory=dict)
+    feature_columns: dict[str, Any] = field(default_factory=dict)
     labels: Any = None
     labels_name: str | None = None
     notes: tuple[str, ...] = ()
@@ -34,6 +36,16 @@ class Table:
     def noting(self, *sentences: str) -> Table:
         """Add notes."""
         return replace(self, notes=(*self.notes, *sentences))
+
+    def with_features(self, which: Any) -> Table:
+        """Only these features (a mask or their order), with everything said of them."""
+        names = self.feature_names
+        return replace(
+            self,
+            X=self.X[:, which],
+            feature_names=None if names is None else np.asarray(names, dtype=object)[which],
+            feature_columns={name: said[which] for name, said in self.feature_columns.items()},
+        )
 
 
 def with_labels(table: Table, wanted: str | None) -> Table:
@@ -43,12 +55,12 @@ def with_labels(table: Table, wanted: str | None) -> Table:
     kinds = [name for name, values in table.columns.items() if _are_classes(values)]
     rest = [name for name in table.columns if name not in kinds]
     if rest:
-        table = table.noting(f"left out, not numbers: {_listed(rest)}")
+        table = table.noting(f"left out, not numbers: {listed(rest)}")
     if len(kinds) == 1:
         table = table.noting(f"column {kinds[0]!r} is used as labels")
         return replace(table, labels=table.columns[kinds[0]], labels_name=kinds[0])
     if kinds:
-        table = table.noting(f"could serve as labels, add --labels NAME: {_listed(kinds)}")
+        table = table.noting(f"could serve as labels, add --labels NAME: {listed(kinds)}")
     return table
 
 
@@ -59,7 +71,7 @@ def _labelled(table: Table, wanted: str) -> Table:
         return table
     names = [] if table.feature_names is None else [str(name) for name in table.feature_names]
     if wanted not in names:
-        known = _listed([*table.columns, *names])
+        known = listed([*table.columns, *names])
         msg = f"there is no column {wanted!r} to take labels from; there are {known}"
         raise TableError(msg)
     place = names.index(wanted)
@@ -67,13 +79,7 @@ def _labelled(table: Table, wanted: str) -> Table:
     column = column.toarray() if sparse.issparse(column) else np.asarray(column)
     keep = np.arange(len(names)) != place
     values = np.array([f"{v:g}" for v in column.ravel()], dtype=object)
-    return replace(
-        table,
-        X=table.X[:, keep],
-        feature_names=np.asarray(table.feature_names, dtype=object)[keep],
-        labels=values,
-        labels_name=wanted,
-    )
+    return replace(table.with_features(keep), labels=values, labels_name=wanted)
 
 
 def _are_classes(values: Any) -> bool:
@@ -116,24 +122,15 @@ def _without_empty(table: Table, missing: Any) -> tuple[Table, Any]:
     if not empty.any():
         return table, missing
     names = table.feature_names
-    which = _listed(np.flatnonzero(empty) if names is None else np.asarray(names)[empty])
-    table = replace(
-        table,
-        X=table.X[:, ~empty],
-        feature_names=None if names is None else np.asarray(names)[~empty],
-    )
+    which = listed(np.flatnonzero(empty) if names is None else np.asarray(names)[empty])
+    table = table.with_features(~empty)
     return table.noting(f"left out, empty columns: {which}"), missing[:, ~empty]
 
 
 def _dropped(table: Table, missing: Any, rule: str, amount: str) -> Table:
     if rule == "columns":
         keep = ~missing.any(axis=0)
-        names = table.feature_names
-        reduced = replace(
-            table,
-            X=table.X[:, keep],
-            feature_names=None if names is None else np.asarray(names)[keep],
-        )
+        reduced = table.with_features(keep)
         left = f"{amount}: {int((~keep).sum())} column(s) left out"
     else:
         keep = ~missing.any(axis=1)
@@ -153,19 +150,33 @@ def _dropped(table: Table, missing: Any, rule: str, amount: str) -> Table:
     return reduced.noting(left)
 
 
-def transposed(table: Table) -> Table:
-    """Rows as features and columns as samples."""
-    if table.columns:
+def transposed(table: Table, *, described: bool = False) -> Table:
+    """Rows as features and columns as samples.
+
+    Columns that are not numbers are refused, unless they may describe the features.
+    """
+    if table.columns and not described:
         msg = (
             "a table with columns that are not numbers cannot be turned round: "
-            f"{_listed(table.columns)}"
+            f"{listed(table.columns)}"
         )
         raise TableError(msg)
     X = table.X.T.tocsr() if sparse.issparse(table.X) else np.ascontiguousarray(table.X.T)
-    return replace(table, X=X, feature_names=table.sample_names, sample_names=table.feature_names)
+    turned = replace(
+        table,
+        X=X,
+        feature_names=table.sample_names,
+        sample_names=table.feature_names,
+        columns={},
+        feature_columns=table.columns,
+    )
+    if not table.columns:
+        return turned
+    return turned.noting(f"not numbers, so they describe features: {listed(table.columns)}")
 
 
-def _listed(names: Any, at_most: int = 6) -> str:
+def listed(names: Any, at_most: int = 6) -> str:
+    """The first few names, and how many follow."""
     names = [str(name) for name in names]
     more = f" and {len(names) - at_most} more" if len(names) > at_most else ""
     return ", ".join(names[:at_most]) + more

@@ -23,6 +23,7 @@ def read_table(
     labels: str | None = None,
     missing: str = "mean",
     turned: bool = False,
+    described: bool = False,
     layer: str | None = None,
 ) -> Table:
     """Read samples in rows and features in columns.
@@ -39,6 +40,9 @@ def read_table(
         they are in, leave them to the method, or refuse them.
     turned : bool
         Features stand in the rows of the file.
+    described : bool
+        Columns of a turned table that are not numbers describe its features; otherwise
+        they are refused.
     layer : str, optional
         Layer of an H5AD file.
 
@@ -55,7 +59,7 @@ def read_table(
         raise MissingFileError(msg)
     table = _read(path, layer)
     if turned:
-        table = transposed(table)
+        table = transposed(table, described=described)
     return _checked(without_missing(with_labels(table, labels), missing), path)
 
 

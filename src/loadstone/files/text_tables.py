@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from loadstone.files.errors import TableError
 from loadstone.files.frames import mostly_numbers, table_of_frame
 from loadstone.files.table import Table
 
+#: Words that stand for no value.
+NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"})
 _LOOK_AT = 20
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"})
 _INDEX_NAMES = frozenset(
     {"", "id", "index", "name", "names", "sample", "samples", "row", "rowname"}
 )
@@ -25,11 +27,11 @@ def read_text(path: Path) -> Table:
     """Read a table from text, gzipped or not."""
     import pandas as pd
 
-    head = _first_lines(path)
+    head = lines_of(path, _LOOK_AT)
     if not head:
         msg = f"{path} is empty"
         raise TableError(msg)
-    delimiter = _delimiter(path, head)
+    delimiter = delimiter_of(path, head)
     rows = [row for row in csv.reader(head, delimiter=delimiter) if row]
     decimal = "," if delimiter == ";" and _has_decimal_commas(rows) else "."
     header = _has_header(rows, decimal)
@@ -37,7 +39,7 @@ def read_text(path: Path) -> Table:
         "sep": delimiter,
         "header": 0 if header else None,
         "decimal": decimal,
-        "na_values": sorted(_MISSING | {"NA", "N/A", "NaN", "NULL", "None"}),
+        "na_values": sorted(NO_VALUE | {"NA", "N/A", "NaN", "NULL", "None"}),
         "compression": "gzip" if path.name.endswith(".gz") else None,
         "low_memory": False,
         "skipinitialspace": True,
@@ -51,11 +53,12 @@ def read_text(path: Path) -> Table:
     return table_of_frame(_with_index(frame, header=header), str(path), named=header)
 
 
-def _first_lines(path: Path) -> list[str]:
+def lines_of(path: Path, at_most: int | None = None) -> list[str]:
+    """The lines of a text file, gzipped or not, that are not blank."""
     with gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb") as file:
         try:
             content = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
-            lines = [line for _, line in zip(range(_LOOK_AT), content, strict=False)]
+            lines = list(islice(content, at_most))
         except (OSError, EOFError) as error:
             msg = f"{path} cannot be unpacked ({error})"
             raise TableError(msg) from error
@@ -65,7 +68,8 @@ def _first_lines(path: Path) -> list[str]:
     return [line for line in lines if line.strip()]
 
 
-def _delimiter(path: Path, head: list[str]) -> str:
+def delimiter_of(path: Path, head: list[str]) -> str:
+    """What separates the cells of these lines."""
     if ".tsv" in path.suffixes:
         return "\t"
     # The delimiter that cuts every line into the same number of pieces, and into most.
@@ -125,7 +129,7 @@ def _number(cell: str) -> bool:
     try:
         float(cell)
     except ValueError:
-        return cell.strip().lower() in _MISSING - {""}
+        return cell.strip().lower() in NO_VALUE - {""}
     return True
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def headline_of(summary: dict[str, Any]) -> str:
-    """Say how many components, how many features, how much variance, and what is proven."""
+    """Say how many components, features and how much variance, what is proven, what was allowed."""
     data, components = summary["data"], summary["components"]
     if not components:
         return "No component was found: nothing in the data stands out from the noise."
@@ -19,7 +19,9 @@ def headline_of(summary: dict[str, Any]) -> str:
     ]
     sentence = ", ".join(part for part in parts if part)
     proof = _proof(components)
-    return f"{sentence}; {proof}." if proof else f"{sentence}."
+    said = f"{sentence}; {proof}." if proof else f"{sentence}."
+    allowed = summary["constraint"]
+    return said if allowed is None else f"{said} Allowed were {allowed}."
 
 
 def _variance(summary: dict[str, Any]) -> str:

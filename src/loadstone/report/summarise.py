@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._version import __version__
+from loadstone.constraints import Constraint
+from loadstone.estimators.projection import groups_of
 from loadstone.plotting.fitted import names_of, pca_variances, ranked_features
 from loadstone.plotting.overlap import support_overlap
 from loadstone.report.evidence import certificate_summaries, path_summary
@@ -68,11 +70,14 @@ def summarise(
     check_is_fitted(estimator, "components_")
     names = names_of(estimator, feature_names)
     notes = list(notes)
+    parameters = estimator.get_params(deep=False)
+    constraint = parameters.get("constraint")
     summary = {
         "loadstone_version": __version__,
         "title": title or "Sparse principal components",
         "method": type(estimator).__name__,
-        "parameters": {k: _readable(v) for k, v in estimator.get_params(deep=False).items()},
+        "parameters": {k: _readable(v) for k, v in parameters.items()},
+        "constraint": None if constraint is None else constraint.describe(),
         "data": _data(estimator, X),
         "components": _components(estimator, names, notes),
         "pca": None if X is None else _pca(estimator, X),
@@ -103,6 +108,7 @@ def _components(estimator: Any, names: Any, notes: list[str]) -> list[dict[str, 
     ratios = np.asarray(estimator.explained_variance_ratio_, dtype=np.float64)
     marginal = getattr(estimator, "marginal_variance_", estimator.explained_variance_)
     stops = getattr(estimator, "stop_reason_", None)
+    groups = groups_of(estimator)
     components = []
     for j, w in enumerate(estimator.components_):
         ranked = ranked_features(w)
@@ -122,6 +128,7 @@ def _components(estimator: Any, names: Any, notes: list[str]) -> list[dict[str, 
                 "stop_reason": _stop_reason(stops, j),
                 "loadings": [
                     {"feature": str(names[i]), "loading": plain_number(w[i])}
+                    | ({} if groups is None else {"group": str(groups[i])})
                     for i in ranked[:MAX_LOADINGS]
                 ],
             }
@@ -186,6 +193,8 @@ def _short(value: float) -> float | None:
 
 
 def _readable(value: Any) -> str:
+    if isinstance(value, Constraint):
+        return value.describe()
     text = str(value.tolist() if isinstance(value, np.ndarray) else value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 

@@ -7,11 +7,13 @@
   let chosen = 0;
 
   const rows = data.components.flatMap((component, j) => component.loadings.map((l) => ({
-    component: component.component, feature: l.feature, loading: l.loading, shown: () => shown.has(j),
+    component: component.component, feature: l.feature, group: l.group, loading: l.loading, shown: () => shown.has(j),
   })));
+  const grouped = rows.some((row) => row.group !== undefined);
   const table = sortableTable(byId("loadings"), [
     { title: "component", key: "component" },
     { title: "feature", key: "feature" },
+    ...(grouped ? [{ title: "group", key: "group" }] : []),
     { title: "loading", key: "loading", number: true, write: (v) => v.toFixed(4) },
   ], rows);
 

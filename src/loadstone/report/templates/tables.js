@@ -22,8 +22,9 @@ function sortableTable(table, columns, rows) {
     if (number) return way * (a[key] - b[key]);
     return way * String(a[key]).localeCompare(String(b[key]), undefined, { numeric: true });
   }
+  const matches = (text) => text.toLowerCase().includes(wanted);
   function draw() {
-    visible = rows.filter((row) => row.shown() && row.feature.toLowerCase().includes(wanted));
+    visible = rows.filter((row) => row.shown() && (matches(row.feature) || matches(row.group || "")));
     if (sorted.column !== null) visible = [...visible].sort(order);
     headings.forEach((th, i) => {
       const now = sorted.column === i;

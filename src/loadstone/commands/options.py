@@ -1,0 +1,126 @@
+"""The options that commands have in common or in plenty, with their help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadstone.registry import methods
+
+#: Panels of the help.
+FILES = "Data"
+OUTPUT = "Output"
+
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="Samples in rows: CSV, TSV, Parquet, NPY, NPZ, MTX or H5AD."
+    ),
+]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="The model.npz that loadstone fit wrote.")
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column of classes; 'none' for none.", rich_help_panel=FILES
+    ),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        metavar="RULE",
+        help="What to do about missing values: fill with the 'mean' of the column, leave out "
+        "'rows' or 'columns', 'keep' them for a method that can, or 'refuse'.",
+        rich_help_panel=FILES,
+    ),
+]
+Turned = Annotated[
+    bool,
+    typer.Option("--transpose", help="Features stand in the rows.", rich_help_panel=FILES),
+]
+Layer = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Layer of an H5AD file.", rich_help_panel=FILES)
+]
+Nonnegative = Annotated[
+    bool, typer.Option("--nonnegative", help="Allow only loadings >= 0: components add up.")
+]
+Standardize = Annotated[
+    bool, typer.Option("--standardize", help="Scale every feature to unit variance.")
+]
+Effort = Annotated[
+    str, typer.Option(metavar="EFFORT", help="How hard to look: instant, standard or full.")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel=OUTPUT)
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT)
+]
+Components = Annotated[int, typer.Option("--components", "-c", min=1, help="How many.")]
+Nonzero = Annotated[
+    str | None,
+    typer.Option(
+        "--nonzero",
+        "-k",
+        metavar="N",
+        help="Features per component: a number, a fraction, 'all', or one per component "
+        "(5,5,10). By default 10, or a third of the features if there are fewer than 30. "
+        "With --groups: features of each group, by default all.",
+    ),
+]
+GroupsFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN|FILE",
+        help="Use features of few groups only: a CSV or TSV file with the columns feature and "
+        "group; or the column that names the group, with --transpose or for H5AD (of var).",
+    ),
+]
+NGroups = Annotated[
+    int | None,
+    typer.Option("--n-groups", metavar="N", min=1, help="Groups per component; by default 1."),
+]
+SignsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--signs",
+        metavar="FILE",
+        help="Give some features a sign: a CSV or TSV file with the columns feature and sign "
+        "(+ or -).",
+    ),
+]
+Method = Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(methods())}.")]
+Orthogonality = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="none, disjoint, or what else the method offers."),
+]
+Certify = Annotated[
+    str | None,
+    typer.Option(
+        metavar="EFFORT", help="Prove how good each component is: instant, standard or full."
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of random starts.")]
+WithPath = Annotated[
+    bool,
+    typer.Option("--path", help="Follow the number of features too.", rich_help_panel=OUTPUT),
+]
+WithReport = Annotated[
+    bool, typer.Option("--report/--no-report", help="Write a report.", rich_help_panel=OUTPUT)
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Folder; by default FILE-loadstone.", rich_help_panel=OUTPUT
+    ),
+]
