@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from loadstone.estimators.reading import read
 from loadstone.covariance import ExplicitCovariance, covariance_of, variances_of
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.moments import Moments, cancellation
 from loadstone.covariance.route import choose_route
+from loadstone.estimators.reading import read
 
 
 def exact_covariance(X):

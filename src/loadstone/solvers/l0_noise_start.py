@@ -77,4 +77,5 @@ class NoisyPCA:
 
 def _random_rotation(r: int, rng: np.random.Generator) -> Array:
     Q, triangle = np.linalg.qr(rng.standard_normal((r, r)))
-    return Q * np.sign(triangle.diagonal())
+    result: Array = Q * np.sign(triangle.diagonal())
+    return result

@@ -285,7 +285,8 @@ def neighbour_density(columns: Array, variance: Array, constraint: LoadingConstr
     near *= near
     near *= near
     total = near.sum(axis=1)
-    return np.divide(total, variance**4, out=np.zeros(total.size), where=variance > 0)
+    result: Array = np.divide(total, variance**4, out=np.zeros(total.size), where=variance > 0)
+    return result
 
 
 def block_width(S: Covariance) -> int:
