@@ -160,6 +160,7 @@ def test_code_of_pages_runs(page, tmp_path, monkeypatch):
         if block.startswith(">>>"):
             example = doctest.DocTestParser().get_doctest(block, names, page.name, None, 0)
             assert doctest.DocTestRunner().run(example, clear_globs=False).failed == 0
+            names.update(example.globs)
         else:
             exec(compile(block, page.name, "exec"), names)
     pyplot.close("all")
