@@ -134,11 +134,7 @@ def one_by_one(
     negligible = max(NEGLIGIBLE, 100 * float(np.finfo(S.dtype).eps)) * total
     # Each component has its own stream, so that one more does not change those before it.
     seed = int(rng.integers(2**63))
-    W = np.empty((S.n_features, 0), dtype=S.dtype)
-    left = [S]
-    for w in () if earlier is None else earlier.T:
-        left.append(deflate(left[-1], w, plan.deflation, W))
-        W = np.column_stack([W, w])
+    W, left = _begin(S, plan, earlier)
     searches: list[Loadings] = []
     exhausted = None
     for index in range(W.shape[1], len(constraints)):
@@ -163,10 +159,30 @@ def one_by_one(
     found = Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
     if not plan.refine or earlier is not None or exhausted is not None:
         return found
-    stream = np.random.default_rng((seed, len(constraints)))
-    search = _searching(plan, stream, None, [])
-    W = refine(S, W, constraints[: W.shape[1]], plan.orthogonality, search, stream)
-    return Extraction(W, found.searches)
+    return _refined(S, found, constraints, plan, np.random.default_rng((seed, len(constraints))))
+
+
+def _begin(S: Covariance, plan: Plan, earlier: Array | None) -> tuple[Array, list[Covariance]]:
+    """The components that are there already, and what was left for each and for the next one."""
+    W, left = np.empty((S.n_features, 0), dtype=S.dtype), [S]
+    for w in () if earlier is None else earlier.T:
+        left.append(deflate(left[-1], w, plan.deflation, W))
+        W = np.column_stack([W, w])
+    return W, left
+
+
+def _refined(
+    S: Covariance,
+    found: Extraction,
+    constraints: Sequence[Constraint],
+    plan: Plan,
+    rng: np.random.Generator,
+) -> Extraction:
+    """The components improved together; nobody deflated for these."""
+    kept = constraints[: found.matrix.shape[1]]
+    search = _searching(plan, rng, None, [])
+    better = refine(S, found.matrix, kept, plan.orthogonality, search, rng)
+    return Extraction(better, found.searches)
 
 
 def _check_lengths(S: Covariance, constraints: Sequence[Constraint]) -> None:
