@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, Support
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.greedy import Greedy
 from loadstone.solvers.search.climb import best_rows, em_supports, settle, step, values_of
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
@@ -24,9 +24,10 @@ from loadstone.solvers.search.screen import (
     densities,
     thresholds,
 )
-from loadstone.solvers.search.spaces import by_columns, space_of
+from loadstone.solvers.search.spaces import Space, by_columns, space_of
 from loadstone.solvers.search.sparse_block import SparseBlock, block_of, joined, unit_block
 from loadstone.solvers.search.tiles import tiles_of
+from loadstone.solvers.search.tiny import N_STEPS, TINY, tiny_search
 
 if TYPE_CHECKING:
     from loadstone.solvers.portfolio import Portfolio
@@ -48,7 +49,6 @@ class Search:
         self, S: Covariance, constraint: LoadingConstraint, starts: Array | None = None
     ) -> None:
         self.S, self.constraint = by_columns(S), constraint
-        self.space = space_of(self.S)
         self.n_iter = 0
         self._given = starts
         self._eigenvectors: Array | None = None
@@ -57,7 +57,9 @@ class Search:
 
     def run(self, effort: Portfolio) -> Found:
         """The answer of ``effort``, never below that of the efforts it contains."""
-        below = None if effort.below is None else self.run(effort.below)
+        below = self._below(effort)
+        if below is not None and self.is_tiny and not effort.greedy:
+            return below
         candidates = [self._settled(effort), self.em]
         if below is not None:
             candidates.append(block_of(below.w, self.constraint.size))
@@ -70,6 +72,18 @@ class Search:
         )
         return best_of([best, *polished] + ([] if below is None else [below]))
 
+    @property
+    def is_tiny(self) -> bool:
+        """Whether all efforts but the largest are one."""
+        return isinstance(self.S, ExplicitCovariance) and self.S.n_features <= TINY
+
+    def _below(self, effort: Portfolio) -> Found | None:
+        """The answer of the effort below, or that of the tiny search for all of them."""
+        if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= TINY:
+            self.n_iter = N_STEPS
+            return tiny_search(self.S, self.constraint, self._given)
+        return None if effort.below is None else self.run(effort.below)
+
     def _settled(self, effort: Portfolio) -> SparseBlock:
         """The last candidates of successive halving, at rest."""
         starts, _ = self._pilot(effort)
@@ -81,6 +95,11 @@ class Search:
         block, n_iter = settle(self.space, block, self.constraint, effort.max_iter)
         self.n_iter = max(self.n_iter, n_iter)
         return best_rows(self.space, block, effort.n_polished)[0]
+
+    @cached_property
+    def space(self) -> Space:
+        """Scores and images of few features at a time."""
+        return space_of(self.S)
 
     @cached_property
     def allowed(self) -> Support:
