@@ -14,19 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import (
-    Array,
-    Covariance,
-    DataCovariance,
-    DeflatedCovariance,
-    ExplicitCovariance,
-    Support,
-)
-from loadstone.covariance.containers import InMemoryRows
-from loadstone.covariance.moments import Moments
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
+from loadstone.solvers.search.restricted import restricted
 from loadstone.solvers.search.search import FEW_FEATURES, Search
 
 __all__ = ["PORTFOLIOS", "Portfolio", "distinct_supports", "working_set"]
@@ -153,23 +145,6 @@ def working_set(S: Covariance, constraint: LoadingConstraint) -> Support | None:
 WORKING_SET = 1024
 #: Variance of the best features left out, relative to the best ones kept.
 NEGLIGIBLE_SHARE = 0.1
-
-
-def restricted(S: Covariance, features: Support) -> Covariance:
-    """``S.restrict(features)`` that leaves sparse data sparse."""
-    if isinstance(S, DeflatedCovariance):
-        return DeflatedCovariance(restricted(S.base, features), S.U[features], S.C)
-    if not (isinstance(S, DataCovariance) and isinstance(S.rows, InMemoryRows)):
-        return S.restrict(features)
-    if not S.rows.is_sparse:
-        return S.restrict(features)
-    m = S.moments
-    scale = None if m.scale is None else m.scale[features]
-    moments = Moments(
-        m.n_samples, m.mean[features], m.variance[features], m.constant[features], scale
-    )
-    X = S.rows.X.tocsc()[:, features]
-    return DataCovariance(InMemoryRows(X), moments, S.weights)
 
 
 _FAST = Portfolio(

@@ -1,4 +1,4 @@
-"""Power steps of many sparse loadings at once, and the EM of Sigg & Buhmann among them."""
+"""Power steps of many sparse loadings at once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from loadstone.covariance import Array
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.spaces import Space, chunks
 from loadstone.solvers.search.sparse_block import SparseBlock, joined
-
-#: Steps and tolerance of EM as its estimator has them.
-EM_STEPS, EM_TOL = 200, 1e-6
 
 
 def values_of(space: Space, block: SparseBlock) -> Array:
@@ -61,21 +58,3 @@ def same_supports(left: SparseBlock, right: SparseBlock) -> Array:
     return np.array(
         [np.array_equal(left.support(j), right.support(j)) for j in range(len(left))], dtype=bool
     )
-
-
-def em_supports(space: Space, block: SparseBlock, constraint: LoadingConstraint) -> SparseBlock:
-    """Where EM with its soft threshold settles from the given rows."""
-    settled: list[SparseBlock] = []
-    for _ in range(EM_STEPS):
-        if not len(block):
-            break
-        moved = step(space, block, constraint, soft=True)
-        still = 1.0 - np.abs(_overlaps(moved, block, space.n_features)) < EM_TOL
-        settled.append(moved.take(still))
-        block = moved.take(~still)
-    return joined([*settled, block])
-
-
-def _overlaps(left: SparseBlock, right: SparseBlock, n_features: int) -> Array:
-    product = left.csr(n_features) * right.csr(n_features)
-    return np.asarray(product.sum(axis=1), dtype=np.float64).ravel()

@@ -14,8 +14,9 @@ import numpy as np
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.greedy import Greedy
-from loadstone.solvers.search.climb import best_rows, em_supports, settle, step, values_of
+from loadstone.solvers.search.climb import best_rows, settle, step, values_of
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
+from loadstone.solvers.search.em_support import em_support
 from loadstone.solvers.search.finish import Found, best_of, exchange_best, polish_block
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.screen import (
@@ -113,8 +114,12 @@ class Search:
         """Where EM ends that starts from the first principal component."""
         v = self.eigenvectors(1)[:, 0]
         rows = np.stack([v, -v]) if self.constraint.nonnegative else v[None]
-        start = self._top(rows, soft=True)
-        return em_supports(self.space, start, self.constraint)
+        starts = self._top(rows, soft=True)
+        ends = [
+            em_support(self.S, self.space, starts.take([row]), self.constraint)
+            for row in range(len(starts))
+        ]
+        return joined(ends)
 
     def eigenvectors(self, n: int) -> Array:
         """At least the ``n`` leading ones, computed once."""

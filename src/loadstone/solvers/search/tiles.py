@@ -129,8 +129,7 @@ def _depth(base: Covariance) -> int:
 
 def _largest(candidates: Support, variance: Array, n: int) -> Support:
     """The ``n`` largest variances; those within two per cent in a fixed random order."""
-    shuffled = np.random.default_rng(0).permutation(variance.size)
-    position = np.argsort(shuffled, kind="stable")[candidates]
+    position = np.random.default_rng(0).permutation(variance.size)[candidates]
     rounded = np.round(np.log(variance[candidates]) / 0.02)
     order = np.lexsort((position, -rounded))
     return np.sort(candidates[order[:n]])

@@ -11,7 +11,7 @@ import numpy as np
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, ExplicitCovariance, Support
 from loadstone.solvers.renormalise import renormalise
-from loadstone.solvers.search.climb import EM_STEPS, EM_TOL
+from loadstone.solvers.search.em_support import EM_STEPS, EM_TOL
 from loadstone.solvers.search.finish import Found, best_of
 
 #: Features up to which this search is used.
@@ -43,8 +43,8 @@ def tiny_search(
     found = [Found(W[row], float(values[row])) for row in np.flatnonzero(best)]
     shared = (W[order] != 0) @ (W[order[0]] != 0)
     other = order[shared < constraint.size / 2][:1]
-    for row in (order[0], *(other if other.size else order[1:2])):
-        found.append(problem.exchanged(W[row], float(values[row])))
+    ends = (order[0], *(other if other.size else order[1:2]))
+    found += [problem.exchanged(W[row], float(values[row])) for row in ends]
     return best_of(found)
 
 
