@@ -84,7 +84,7 @@ class _Steps:
         change = row.dense(0, self.space.n_features) - first
         if not change.any() or self.largest == 0:
             return 0.0
-        block = block_of(change, np.count_nonzero(change))
+        block = block_of(change, int(np.count_nonzero(change)))
         return float(np.sqrt(max(self.space.values(block, self.space.scores(block))[0], 0.0)))
 
 

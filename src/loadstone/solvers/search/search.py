@@ -61,6 +61,8 @@ class Search:
         below = self._below(effort)
         if below is not None and self.is_tiny and not effort.greedy:
             return below
+        if not self.allowed.size:
+            return self._any_feature()
         candidates = [self._settled(effort), self.em]
         if below is not None:
             candidates.append(block_of(below.w, self.constraint.size))
@@ -84,6 +86,13 @@ class Search:
             self.n_iter = N_STEPS
             return tiny_search(self.S, self.constraint, self._given)
         return None if effort.below is None else self.run(effort.below)
+
+    def _any_feature(self) -> Found:
+        """The first feature that may be used: where nothing varies all are alike."""
+        free = np.setdiff1d(np.arange(self.S.n_features), self.constraint.forbidden)
+        w = np.zeros(self.S.n_features, dtype=self.S.dtype)
+        w[self.constraint.forced[0] if self.constraint.forced.size else free[0]] = 1
+        return Found(w, 0.0)
 
     def _settled(self, effort: Portfolio) -> SparseBlock:
         """The last candidates of successive halving, at rest."""
