@@ -11,12 +11,15 @@ from loadstone.metrics.explained_variance import (
     span_variance,
     total_variance,
 )
+from loadstone.metrics.recovered_variance import held_out_recovery, recovered_variance
 
 __all__ = [
     "adjusted_from_scores",
     "adjusted_variance",
     "correlation_from_scores",
+    "held_out_recovery",
     "marginal_variance",
+    "recovered_variance",
     "regressed_variance",
     "score_correlation",
     "score_covariance",

@@ -23,10 +23,9 @@ def improve_by_exchange(
     S: Covariance, w: Array, value: float, constraint: LoadingConstraint, n_exchanges: int
 ) -> tuple[Array, float]:
     """Exchange features one pair at a time while the variance grows."""
-    free = np.setdiff1d(np.arange(S.n_features), constraint.forbidden)
     for _ in range(n_exchanges):
         support = np.flatnonzero(w)
-        if free.size <= support.size:
+        if constraint.n_available <= support.size:
             break
         pair = _best_pair(S, w, value, constraint, support)
         if pair is None:

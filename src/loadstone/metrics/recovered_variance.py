@@ -1,0 +1,89 @@
+"""How much of all features a regression on the scores recovers.
+
+Sparse components are judged harshly by the variance of their scores alone: thirty of ten
+thousand features hold little of it. What they say of the other features is another matter.
+In sample no r components recover more than the first r principal components (Ky Fan).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loadstone.covariance import Array, Covariance
+
+
+def recovered_variance(S: Covariance, loadings: Array) -> Array:
+    """``tr[S W (W'SW)^+ W'S]`` of the first 1, 2, ... components, cumulative.
+
+    Parameters
+    ----------
+    S : Covariance
+        Of the data whose variance is recovered.
+    loadings : ndarray of shape (n_features, n_components)
+        Components in their order; neither lengths nor signs matter.
+
+    Returns
+    -------
+    ndarray of shape (n_components,)
+        In the units of ``S``; over :func:`total_variance` it is a share, over the sum of as
+        many largest eigenvalues it is what remains of PCA's. The last entry is
+        :func:`regressed_variance`.
+    """
+    SW = (S @ loadings).astype(np.float64)
+    G = loadings.T.astype(np.float64) @ SW
+    return recovered_from_scores((G + G.T) / 2, SW.T @ SW, float(np.finfo(S.dtype).eps))
+
+
+def recovered_from_scores(G: Array, M: Array, eps: float) -> Array:
+    """The same from ``G = W'SW`` and ``M = W'S^2W``.
+
+    Scores are made uncorrelated one after the other; each then recovers on its own. A score
+    that is a combination of earlier ones adds nothing.
+    """
+    G, M = np.array(G, dtype=np.float64), np.array(M, dtype=np.float64)
+    r = G.shape[0]
+    gains = np.zeros(r)
+    negligible = 1e3 * eps * G.diagonal()
+    for j in range(r):
+        if not G[j, j] > negligible[j]:
+            continue
+        gains[j] = M[j, j] / G[j, j]
+        # Later components lose what this one says of their scores: w_l - w_j G_jl / G_jj.
+        share = np.zeros(r)
+        share[j + 1 :] = G[j, j + 1 :] / G[j, j]
+        T = np.eye(r) - np.outer(np.eye(r)[j], share)
+        G, M = T.T @ G @ T, T.T @ M @ T
+    return np.cumsum(np.maximum(gains, 0))
+
+
+def held_out_recovery(S_train: Covariance, S_test: Covariance, loadings: Array) -> Array:
+    """Share of held-out variance recovered by a regression learned on other samples, cumulative.
+
+    ``1 - |Z - Z W B|^2 / |Z|^2`` for test data ``Z`` and the coefficients
+    ``B = (W'SW)^+ W'S`` of the training data, for the first 1, 2, ... components.
+
+    Parameters
+    ----------
+    S_train, S_test : Covariance
+        Of both samples, centred and scaled by the training sample.
+    loadings : ndarray of shape (n_features, n_components)
+        Components in their order.
+
+    Returns
+    -------
+    ndarray of shape (n_components,)
+        At most 1; negative where the regression does harm.
+    """
+    W = loadings.astype(np.float64)
+    trained = (S_train @ loadings).astype(np.float64)
+    tested = (S_test @ loadings).astype(np.float64)
+    total = float(S_test.diagonal().sum(dtype=np.float64))
+    G, H = W.T @ trained, W.T @ tested
+    rcond = 1e3 * float(np.finfo(S_train.dtype).eps)
+    shares = np.empty(W.shape[1])
+    for j in range(1, W.shape[1] + 1):
+        inverse = np.linalg.pinv((G[:j, :j] + G[:j, :j].T) / 2, rcond=rcond, hermitian=True)
+        B = inverse @ trained[:, :j].T
+        lost = total - 2 * np.sum(B * tested[:, :j].T) + np.sum((H[:j, :j] @ B) * B)
+        shares[j - 1] = 1 - lost / total
+    return shares

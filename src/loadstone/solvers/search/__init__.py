@@ -1,0 +1,1 @@
+"""The parts of the portfolio search: sparse blocks of starts, sample space, screen, finish."""

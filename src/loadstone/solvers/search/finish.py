@@ -1,0 +1,110 @@
+"""The end of a search: polish many, exchange from different basins, decide ties by support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance, Support
+from loadstone.solvers.exchange import improve_by_exchange
+from loadstone.solvers.polish import MAX_ROUNDS
+from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.search.climb import same_supports, step
+from loadstone.solvers.search.spaces import Space
+from loadstone.solvers.search.sparse_block import SparseBlock, block_of, joined
+
+#: Relative difference below which two values are equal, for each precision.
+EQUAL = {"float64": 1e-9, "float32": 1e-6}
+
+
+@dataclass(frozen=True)
+class Found:
+    """Loadings that nothing tried so far improves, and their variance."""
+
+    w: Array
+    value: float
+
+    @property
+    def support(self) -> Support:
+        """Features with a loading."""
+        return np.flatnonzero(self.w)
+
+
+def polish_block(
+    S: Covariance, space: Space, block: SparseBlock, constraint: LoadingConstraint
+) -> list[Found]:
+    """:func:`loadstone.solvers.polish.polish` of every row, with one product for all of them."""
+    found = [_on_support(S, block, row, constraint) for row in range(len(block))]
+    active = list(range(len(found)))
+    gain = 1 + 4 * float(np.finfo(S.dtype).eps)
+    for _ in range(MAX_ROUNDS):
+        if not active:
+            break
+        here = joined([block_of(found[j].w, constraint.size) for j in active])
+        moved = step(space, here, constraint)
+        still = same_supports(moved, here)
+        going = []
+        for row in np.flatnonzero(~still):
+            candidate = _on_support(S, moved, int(row), constraint)
+            if candidate.value > found[active[row]].value * gain:
+                found[active[row]] = candidate
+                going.append(active[row])
+        active = going
+    return found
+
+
+def _on_support(
+    S: Covariance, block: SparseBlock, row: int, constraint: LoadingConstraint
+) -> Found:
+    w, value = renormalise(S, block.dense(row, S.n_features), constraint)
+    return Found(w, value)
+
+
+def exchange_best(
+    S: Covariance, found: list[Found], constraint: LoadingConstraint, n: int, n_exchanges: int
+) -> Found:
+    """Exchanges from the best of ``n`` polished loadings in different basins."""
+    chosen = different_basins(found, n)
+    finished = [
+        Found(*improve_by_exchange(S, each.w, each.value, constraint, n_exchanges))
+        for each in chosen
+    ]
+    return best_of(finished)
+
+
+def different_basins(found: list[Found], n: int) -> list[Found]:
+    """The best of each basin (supports that share less than half), then the next best.
+
+    The last place goes to the best that is left, whichever basin it is in.
+    """
+    ordered = _distinct(sorted(found, key=lambda each: -each.value))
+    chosen: list[Found] = []
+    for each in ordered:
+        if len(chosen) >= max(1, n - 1):
+            break
+        if all(_shared(each, other) < 0.5 for other in chosen):
+            chosen.append(each)
+    rest = [each for each in ordered if not any(each is other for other in chosen)]
+    return chosen + rest[: n - len(chosen)]
+
+
+def _distinct(found: list[Found]) -> list[Found]:
+    seen: dict[bytes, Found] = {}
+    for each in found:
+        seen.setdefault(each.support.tobytes(), each)
+    return list(seen.values())
+
+
+def _shared(left: Found, right: Found) -> float:
+    common = np.intersect1d(left.support, right.support, assume_unique=True).size
+    return common / max(left.support.size, right.support.size, 1)
+
+
+def best_of(found: list[Found]) -> Found:
+    """The largest value; among equal ones the first support in lexicographic order."""
+    largest = max(each.value for each in found)
+    equal = EQUAL[found[0].w.dtype.name]
+    tied = [each for each in found if each.value >= largest - equal * abs(largest)]
+    return min(tied, key=lambda each: each.support.tolist())

@@ -1,0 +1,29 @@
+"""A covariance of some of its features, for a search among them."""
+
+from __future__ import annotations
+
+from loadstone.covariance import (
+    Covariance,
+    DataCovariance,
+    DeflatedCovariance,
+    Moments,
+    Support,
+)
+from loadstone.covariance.containers import InMemoryRows
+
+
+def restricted(S: Covariance, features: Support) -> Covariance:
+    """``S.restrict(features)`` that leaves sparse data sparse."""
+    if isinstance(S, DeflatedCovariance):
+        return DeflatedCovariance(restricted(S.base, features), S.U[features], S.C)
+    if not (isinstance(S, DataCovariance) and isinstance(S.rows, InMemoryRows)):
+        return S.restrict(features)
+    if not S.rows.is_sparse:
+        return S.restrict(features)
+    m = S.moments
+    scale = None if m.scale is None else m.scale[features]
+    moments = Moments(
+        m.n_samples, m.mean[features], m.variance[features], m.constant[features], scale
+    )
+    X = S.rows.X.tocsc()[:, features]
+    return DataCovariance(InMemoryRows(X), moments, S.weights)

@@ -1,0 +1,205 @@
+"""The search itself: pilot, screen of all columns, halving, finish.
+
+What several efforts need (eigenvectors, pilot, screens, EM) is computed once and shared,
+so that each effort can begin with the answer of the one below it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
+from loadstone.solvers.greedy import Greedy
+from loadstone.solvers.search.climb import best_rows, settle, step, values_of
+from loadstone.solvers.search.eigenvectors import search_eigenvectors
+from loadstone.solvers.search.em_support import em_support
+from loadstone.solvers.search.finish import Found, best_of, exchange_best, polish_block
+from loadstone.solvers.search.running_top import top_of
+from loadstone.solvers.search.screen import (
+    Thresholds,
+    best_and_leaders,
+    densities,
+    thresholds,
+)
+from loadstone.solvers.search.spaces import Space, by_columns, space_of
+from loadstone.solvers.search.sparse_block import SparseBlock, block_of, joined, unit_block
+from loadstone.solvers.search.tiles import tiles_of
+from loadstone.solvers.search.tiny import N_STEPS, TINY, tiny_search
+
+if TYPE_CHECKING:
+    from loadstone.solvers.portfolio import Portfolio
+
+#: Columns of the pilot, drawn without a look at the values.
+PILOT_COLUMNS = 24
+#: Rows of the pilot that go on, and their steps.
+PILOT_KEPT, PILOT_STEPS = 8, 2
+#: Features up to which every column is a start.
+FEW_FEATURES = 512
+#: Sizes up to which the greedy support is worth its one product per feature.
+MAX_GREEDY = 128
+
+
+class Search:
+    """One covariance, one constraint, any number of efforts."""
+
+    def __init__(
+        self, S: Covariance, constraint: LoadingConstraint, starts: Array | None = None
+    ) -> None:
+        self.S, self.constraint = by_columns(S), constraint
+        self.n_iter = 0
+        self._given = starts
+        self._eigenvectors: Array | None = None
+        self._pilots: dict[tuple[int, int], tuple[SparseBlock, Thresholds]] = {}
+        self._columns: dict[tuple[float, ...], Support] = {}
+
+    def run(self, effort: Portfolio) -> Found:
+        """The answer of ``effort``, never below that of the efforts it contains."""
+        below = self._below(effort)
+        if below is not None and self.is_tiny and not effort.greedy:
+            return below
+        if not self.allowed.size:
+            return self._any_feature()
+        candidates = [self._settled(effort), self.em]
+        if below is not None:
+            candidates.append(block_of(below.w, self.constraint.size))
+        if effort.greedy and self.constraint.size <= MAX_GREEDY:
+            greedy = Greedy(rule="approximate")(self.S, self.constraint, np.random.default_rng(0))
+            candidates.append(block_of(greedy.matrix[:, 0], self.constraint.size))
+        polished = polish_block(self.S, self.space, joined(candidates), self.constraint)
+        best = exchange_best(
+            self.S, polished, self.constraint, effort.n_exchanged, effort.n_exchanges
+        )
+        return best_of([best, *polished] + ([] if below is None else [below]))
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether all efforts but the largest are one."""
+        return isinstance(self.S, ExplicitCovariance) and self.S.n_features <= TINY
+
+    def _below(self, effort: Portfolio) -> Found | None:
+        """The answer of the effort below, or that of the tiny search for all of them."""
+        if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= TINY:
+            self.n_iter = N_STEPS
+            return tiny_search(self.S, self.constraint, self._given)
+        return None if effort.below is None else self.run(effort.below)
+
+    def _any_feature(self) -> Found:
+        """The first feature that may be used: where nothing varies all are alike."""
+        free = np.setdiff1d(np.arange(self.S.n_features), self.constraint.forbidden)
+        w = np.zeros(self.S.n_features, dtype=self.S.dtype)
+        w[self.constraint.forced[0] if self.constraint.forced.size else free[0]] = 1
+        return Found(w, 0.0)
+
+    def _settled(self, effort: Portfolio) -> SparseBlock:
+        """The last candidates of successive halving, at rest."""
+        starts, _ = self._pilot(effort)
+        block = joined([starts, *self._column_starts(effort)])
+        block, _ = best_rows(self.space, block, effort.survivors[0])
+        for keep in effort.survivors[1:]:
+            block = step(self.space, block, self.constraint)
+            block, _ = best_rows(self.space, block, keep)
+        block, n_iter = settle(self.space, block, self.constraint, effort.max_iter)
+        self.n_iter = max(self.n_iter, n_iter)
+        return best_rows(self.space, block, effort.n_polished)[0]
+
+    @cached_property
+    def space(self) -> Space:
+        """Scores and images of few features at a time."""
+        return space_of(self.S)
+
+    @cached_property
+    def allowed(self) -> Support:
+        """Features that vary and may be used."""
+        variance = self.S.diagonal()
+        solid = np.flatnonzero(variance > float(np.finfo(self.S.dtype).eps) * variance.max())
+        return np.setdiff1d(solid, self.constraint.forbidden)
+
+    @cached_property
+    def em(self) -> SparseBlock:
+        """Where EM ends that starts from the first principal component."""
+        v = self.eigenvectors(1)[:, 0]
+        rows = np.stack([v, -v]) if self.constraint.nonnegative else v[None]
+        starts = self._top(rows, soft=True)
+        ends = [
+            em_support(self.S, self.space, starts.take([row]), self.constraint)
+            for row in range(len(starts))
+        ]
+        return joined(ends)
+
+    def eigenvectors(self, n: int) -> Array:
+        """At least the ``n`` leading ones, computed once."""
+        if self._eigenvectors is None or self._eigenvectors.shape[1] < min(n, self.S.n_features):
+            self._eigenvectors = search_eigenvectors(self.S, n)
+        return self._eigenvectors[:, :n]
+
+    def _top(self, rows: Array, *, soft: bool = False) -> SparseBlock:
+        """Allowed loadings for directions of full length, one row each."""
+        source = lambda lo, hi: rows[:, lo:hi]  # noqa: E731
+        return top_of(source, self.S.n_features, self.constraint, soft=soft)
+
+    def _pilot(self, effort: Portfolio) -> tuple[SparseBlock, Thresholds]:
+        """Starts from eigenvectors, mixtures and a few columns; what they say of thresholds."""
+        key = (effort.n_eigenvectors, effort.n_combinations)
+        if key not in self._pilots:
+            starts = joined(self._first_starts(*key))
+            block, _ = best_rows(self.space, starts, PILOT_KEPT)
+            for _ in range(PILOT_STEPS):
+                block = step(self.space, block, self.constraint)
+            self._pilots[key] = (joined([starts, block]), self._thresholds(block))
+        return self._pilots[key]
+
+    def _first_starts(self, n_eigenvectors: int, n_combinations: int) -> list[SparseBlock]:
+        V = self.eigenvectors(n_eigenvectors)
+        # One stream for the mixtures of all efforts, and none that depends on the data.
+        mix = np.random.default_rng(0).standard_normal((n_combinations, V.shape[1]))
+        mixed = mix.astype(V.dtype)
+        signs = (V.T, -V.T) if self.constraint.nonnegative else (V.T,)
+        blocks = [self._top(rows) for rows in signs]
+        blocks.append(top_of(lambda lo, hi: mixed @ V[lo:hi].T, self.S.n_features, self.constraint))
+        shuffled = np.random.default_rng(0).permutation(self.S.n_features)
+        drawn = shuffled[np.isin(shuffled, self.allowed)][:PILOT_COLUMNS]
+        drawn = np.union1d(drawn, self.constraint.forced[:PILOT_COLUMNS]).astype(np.intp)
+        blocks.append(step(self.space, unit_block(drawn, self.S.dtype), self.constraint))
+        if self._given is not None:
+            blocks.append(self._top(self._given.T.astype(self.S.dtype, copy=False)))
+        return blocks
+
+    def _thresholds(self, block: SparseBlock) -> Thresholds:
+        row = int(np.argmax(values_of(self.space, block)))
+        feature = int(block.indices[row][np.argmax(np.abs(block.values[row]))])
+        unit = unit_block(np.array([feature]), self.S.dtype)
+        Y = self.space.scores(unit)
+        column = self.space.images(Y, 0, self.S.n_features)[0]
+        if self.constraint.nonnegative:
+            column = np.maximum(column, 0)
+        column[self.constraint.forbidden] = 0
+        variance = float(self.space.values(unit, Y)[0])
+        return thresholds(column, variance, feature, self.constraint.size)
+
+    def _column_starts(self, effort: Portfolio) -> list[SparseBlock]:
+        """Columns of S around which the densest groups lie; all of them where they are few."""
+        features = self.allowed
+        if features.size > FEW_FEATURES:
+            at = self._pilot(effort)[1]
+            key = (effort.screen_budget, effort.n_screened, at.low, at.high, effort.n_columns)
+            if key not in self._columns:
+                self._columns[key] = self._screened(effort, at)
+            features = self._columns[key]
+        if not features.size:
+            return []
+        return [step(self.space, unit_block(features, self.S.dtype), self.constraint)]
+
+    def _screened(self, effort: Portfolio, at: Thresholds) -> Support:
+        tiles = tiles_of(self.S, self.allowed, effort.screen_budget, effort.n_screened)
+        nonnegative = self.constraint.nonnegative
+        relative = Thresholds(at.low / tiles.unit, at.high / tiles.unit)
+        chosen: list[Support] = []
+        for density in densities(tiles, relative, nonnegative=nonnegative):
+            chosen += best_and_leaders(
+                tiles, density, effort.n_columns // 4, nonnegative=nonnegative
+            )
+        return tiles.features[np.unique(np.concatenate(chosen))]

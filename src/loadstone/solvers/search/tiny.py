@@ -1,0 +1,225 @@
+"""The same search among a few dozen features, where calls cost more than products.
+
+Every eigenvector and every column is a start, all of them take a few steps as one block,
+and the leading eigenpairs on the best supports are found together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, ExplicitCovariance, Support
+from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.search.em_support import EM_STEPS, EM_TOL
+from loadstone.solvers.search.finish import Found, best_of
+
+#: Features up to which this search is used.
+TINY = 64
+#: Mixtures of eigenvectors, and the eigenvectors mixed.
+N_MIXTURES, N_MIXED = 16, 8
+#: Steps of all starts together.
+N_STEPS = 4
+#: Supports polished, exchanges of two features, and pairs tried for each of these.
+N_POLISHED, N_EXCHANGES, N_NEIGHBOURS = 8, 20, 8
+#: Projected power steps of non-negative loadings, and the loss at which they are finished.
+N_POWER, WORTH_FINISHING = 20, 1e-3
+#: Polishing rounds.
+N_ROUNDS = 10
+#: Largest support whose eigenpairs are found in a batch.
+BATCHED = 48
+_MIX = np.random.default_rng(0).standard_normal((N_MIXTURES, N_MIXED))
+
+
+def tiny_search(
+    S: ExplicitCovariance, constraint: LoadingConstraint, starts: Array | None = None
+) -> Found:
+    """The best component of a small matrix."""
+    problem = _Problem(S, constraint)
+    W, values = problem.polished(problem.settled(starts))
+    order = np.argsort(-values, kind="stable")
+    best = values >= values[order[0]] * (1 - 1e-9)
+    best[order[0]] = True
+    found = [Found(W[row], float(values[row])) for row in np.flatnonzero(best)]
+    shared = (W[order] != 0) @ (W[order[0]] != 0)
+    other = order[shared < constraint.size / 2][:1]
+    ends = (order[0], *(other if other.size else order[1:2]))
+    found += [problem.exchanged(W[row], float(values[row])) for row in ends]
+    return best_of(found)
+
+
+class _Problem:
+    """Directions and loadings are rows."""
+
+    def __init__(self, S: ExplicitCovariance, constraint: LoadingConstraint) -> None:
+        self.S, self.A, self.constraint = S, S.matrix, constraint
+        self.k = constraint.size
+        self.gain = 1 + 4 * float(np.finfo(self.A.dtype).eps)
+
+    def settled(self, starts: Array | None) -> Support:
+        """Distinct supports after a few steps from everywhere, best first, and those of EM."""
+        V = np.linalg.eigh(self.A)[1].T[::-1]
+        V = V * np.where(np.einsum("ij,ij,ij->i", V, V, V) < 0, -1, 1)[:, None].astype(V.dtype)
+        n = min(N_MIXED, V.shape[0])
+        rows = [V, self.A, _MIX[:, :n].astype(V.dtype) @ V[:n]]
+        if self.constraint.nonnegative:
+            rows.append(-V)
+        if starts is not None:
+            rows.append(starts.T.astype(V.dtype, copy=False))
+        R = np.concatenate(rows)
+        for _ in range(N_STEPS + 1):
+            top = self.top(R)
+            W = self.loadings(R, top)
+            R = W @ self.A
+        value = np.einsum("ij,ij->i", W, R)
+        order = np.argsort(-value, kind="stable")
+        ends = self.em(V[0])
+        if self.constraint.nonnegative:
+            ends = [*ends, *self.em(-V[0])]
+        distinct = {row.tobytes(): row for row in [*ends, *top[order]]}
+        return np.stack(list(distinct.values())[: N_POLISHED + len(ends)])
+
+    def top(self, R: Array) -> Support:
+        """Indices of the places filled, in order; ties go to the first feature."""
+        order = np.argsort(-self.worth(R), axis=1, kind="stable")[:, : self.k]
+        order.sort(axis=1)
+        return order
+
+    def worth(self, R: Array) -> Array:
+        """How much each entry is worth keeping."""
+        worth = np.maximum(R, 0) if self.constraint.nonnegative else np.abs(R)
+        if self.constraint.forbidden.size:
+            worth[:, self.constraint.forbidden] = -1
+        if self.constraint.forced.size:
+            worth[:, self.constraint.forced] = np.inf
+        return worth
+
+    def loadings(self, R: Array, top: Support) -> Array:
+        """Unit rows on the places filled; a single feature where nothing points anywhere."""
+        at = np.arange(len(R))[:, None]
+        values = R[at, top]
+        if self.constraint.nonnegative:
+            values = np.maximum(values, 0)
+        norms = np.sqrt(np.einsum("ij,ij->i", values, values))
+        if not norms.all():
+            lone = np.where(norms == 0, np.argmax(R[at, top], axis=1), -1)
+            values[at[:, 0], lone] += norms == 0
+            norms = np.where(norms == 0, 1, norms)
+        W = np.zeros_like(R)
+        W[at, top] = values / norms[:, None]
+        return W
+
+    def em(self, direction: Array) -> list[Support]:
+        """The support at which EM ends, as :class:`loadstone.solvers.em.EM` does."""
+        w = None
+        for _ in range(EM_STEPS):
+            order = np.argsort(-self.worth(direction[None])[0], kind="stable")
+            top, values = order[: self.k], direction[order[: self.k]]
+            if self.constraint.nonnegative:
+                values = np.maximum(values, 0)
+            out = direction[order[self.k]] if order.size > self.k else 0.0
+            threshold = max(out, 0.0) if self.constraint.nonnegative else abs(out)
+            shrunken = np.sign(values) * np.maximum(np.abs(values) - threshold, 0)
+            values = shrunken if shrunken.any() else values
+            length = np.sqrt(values @ values)
+            if not length > 0:
+                break
+            moved = np.zeros_like(direction)
+            moved[top] = values / length
+            if w is not None and 1 - abs(moved @ w) < EM_TOL:
+                break
+            w = moved
+            direction = w @ self.A
+        return [np.sort(top)]
+
+    def polished(self, supports: Support) -> tuple[Array, Array]:
+        """Alternate between the best loadings on each support and the best support for them."""
+        W, values = self.on_supports(supports)
+        active = np.arange(len(W))
+        for _ in range(N_ROUNDS):
+            V = W[active]
+            R = V @ self.A
+            moved, at = self.top(R), np.arange(len(V))[:, None]
+            joins = V[at, moved] == 0
+            if self.constraint.nonnegative:
+                joins &= R[at, moved] > 0
+            changed = joins.any(axis=1)
+            active, moved = active[changed], moved[changed]
+            if not active.size:
+                break
+            V, reached = self.on_supports(moved)
+            better = reached > values[active] * self.gain
+            active = active[better]
+            W[active], values[active] = V[better], reached[better]
+        return W, values
+
+    def exchanged(self, w: Array, value: float) -> Found:
+        """Exchange two features while that helps; the most promising pairs are tried together."""
+        for _ in range(N_EXCHANGES):
+            supports = self.neighbours(w, value)
+            if not len(supports):
+                break
+            W, values = self.polished(supports)
+            best = int(np.argmax(values))
+            if not values[best] > value * self.gain:
+                break
+            w, value = W[best], float(values[best])
+        return Found(w, value)
+
+    def neighbours(self, w: Array, value: float) -> Support:
+        """Supports after the exchanges with the largest eigenvalue on span{w without i, e_j}."""
+        inside = w != 0
+        movable, free = inside.copy(), ~inside
+        movable[self.constraint.forced] = False
+        free[self.constraint.forbidden] = False
+        support, leaving, entering = inside.nonzero()[0], movable.nonzero()[0], free.nonzero()[0]
+        if not leaving.size or not entering.size:
+            return np.empty((0, self.k), dtype=np.intp)
+        variance, image, left = self.A.diagonal(), w @ self.A, w[leaving]
+        rest = np.maximum(1 - left * left, np.finfo(np.float32).tiny)
+        kept = (value - 2 * left * image[leaving] + left * left * variance[leaving]) / rest
+        cross = image[entering, None] - self.A[entering[:, None], leaving] * left
+        if self.constraint.nonnegative:
+            cross = np.maximum(cross, 0)
+        half = (kept - variance[entering, None]) / 2
+        bound = kept - half + np.sqrt(half * half + cross * cross / rest)
+        pairs = np.argsort(-bound, axis=None, kind="stable")[:N_NEIGHBOURS]
+        joins, goes = entering[pairs // leaving.size], leaving[pairs % leaving.size]
+        supports = np.where(support == goes[:, None], joins[:, None], support)
+        supports.sort(axis=1)
+        return supports
+
+    def on_supports(self, supports: Support) -> tuple[Array, Array]:
+        """The best loadings on each support, and their variances."""
+        W = np.zeros((len(supports), self.A.shape[0]), dtype=self.A.dtype)
+        values = np.zeros(len(supports))
+        alone = np.ones(len(supports), dtype=bool)
+        if self.k <= BATCHED:
+            found, vectors = np.linalg.eigh(self.A[supports[:, :, None], supports[:, None, :]])
+            v = vectors[:, :, -1]
+            v = v * np.where(v.sum(axis=1) < 0, -1, 1)[:, None].astype(v.dtype)
+            W[np.arange(len(W))[:, None], supports] = v
+            values[:] = found[:, -1]
+            # Without negative entries this is the best non-negative answer as well.
+            alone = (v < 0).any(axis=1) if self.constraint.nonnegative else ~alone
+        if alone.any():
+            self.climb(supports, alone, W, values)
+        return W, values
+
+    def climb(self, supports: Support, alone: Array, W: Array, values: Array) -> None:
+        """Loadings where no eigenvector serves: near ones for all, the best of them exactly."""
+        rows = np.flatnonzero(alone)
+        if self.constraint.nonnegative:
+            mask = np.zeros((rows.size, self.A.shape[0]), dtype=self.A.dtype)
+            mask[np.arange(rows.size)[:, None], supports[rows]] = 1
+            V = mask / np.sqrt(self.k)
+            for _ in range(N_POWER):
+                step = np.maximum(V @ self.A, 0) * mask
+                norms = np.sqrt(np.einsum("ij,ij->i", step, step))
+                V = np.where(norms[:, None] > 0, step / np.where(norms > 0, norms, 1)[:, None], V)
+            W[rows], values[rows] = V, np.einsum("ij,ij->i", V @ self.A, V)
+            rows = rows[values[rows] >= (1 - WORTH_FINISHING) * values.max()]
+        else:
+            W[rows[:, None], supports[rows]] = 1 / np.sqrt(self.k)
+        for row in rows:
+            W[row], values[row] = renormalise(self.S, W[row], self.constraint)
