@@ -28,6 +28,11 @@ COMPONENTS: dict[str, Attribute] = {
     ),
     "explained_variance_ratio_": Attribute(_EACH, "The same as a share of the total variance."),
     "marginal_variance_": Attribute(_EACH, "Variance of the scores of each component alone."),
+    "recovered_variance_ratio_": Attribute(
+        _EACH,
+        "Share of the variance of all features that a regression on the scores of the first\n"
+        "1, 2, ... components recovers; never more than PCA does with as many.",
+    ),
     "total_variance_": Attribute("float", "Trace of the covariance."),
     "orthogonality_violation_": Attribute(
         _PAIRS, "``|w_i'w_j|`` for every pair of components, zero on the diagonal."

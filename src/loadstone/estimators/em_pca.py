@@ -86,7 +86,7 @@ class EMPCA(ExtendableMixin, SequentialComponents):
     renormalize: bool = True
     warm_start: bool = False
     min_angle: float = 85.0
-    refine: bool = False
+    refine: Any = False
     forced: Any = None
     max_iter: int = 200
     tol: float = 1e-6

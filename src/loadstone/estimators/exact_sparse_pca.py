@@ -80,6 +80,7 @@ class ExactSparsePCA(SequentialComponents):
 
     time_limit: float | None = 60.0
     gap_tol: float = 1e-6
+    deflation: str = "schur"
     forced: Any = None
     max_iter: int = 300
     tol: float = 1e-6

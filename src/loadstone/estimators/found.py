@@ -20,7 +20,7 @@ from loadstone.loadings import Loadings, Stop
 from loadstone.metrics import (
     adjusted_from_scores,
     correlation_from_scores,
-    score_covariance,
+    recovered_from_scores,
     total_variance,
 )
 
@@ -153,7 +153,10 @@ class Found:
         data = data if self.data is None else self.data
         W, total = self.loadings, total_variance(data.S)
         # One pass over the data gives all that is said of variances.
-        scores = score_covariance(data.S, W)
+        SW = (data.S @ W).astype(np.float64)
+        scores = W.T.astype(np.float64) @ SW
+        scores = (scores + scores.T) / 2
+        recovered = recovered_from_scores(scores, SW.T @ SW, float(np.finfo(data.S.dtype).eps))
         adjusted = adjusted_from_scores(scores)
         support = np.ascontiguousarray(W.T != 0)
         return {
@@ -162,6 +165,7 @@ class Found:
             "explained_variance_": adjusted,
             "explained_variance_ratio_": adjusted / total,
             "marginal_variance_": np.maximum(scores.diagonal(), 0),
+            "recovered_variance_ratio_": np.minimum(recovered / total, 1.0),
             "total_variance_": total,
             "orthogonality_violation_": orthogonality_violation(W),
             "score_correlation_": correlation_from_scores(scores),

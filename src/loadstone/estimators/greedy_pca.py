@@ -93,6 +93,7 @@ class GreedyPCA(ExtendableMixin, SequentialComponents):
 
     direction: str = "forward"
     rule: str = "exact"
+    deflation: str = "schur"
     forced: Any = None
 
     path_order_: ClassVar[Array]

@@ -28,6 +28,7 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     explained_variance_: Array
     explained_variance_ratio_: Array
     marginal_variance_: Array
+    recovered_variance_ratio_: Array
     total_variance_: float
     orthogonality_violation_: Array
     score_correlation_: Array

@@ -107,6 +107,8 @@ class SequentialComponents(Components):
         """How components follow each other, as the parameters say."""
         asked = self.get_params(deep=False)
         angle = {"min_angle": asked["min_angle"]} if "min_angle" in asked else {}
+        if "refine" in asked:
+            asked["refine"] = {True: "full", False: None}.get(asked["refine"], asked["refine"])
         return Plan(
             solver=self._solver(task),
             orthogonality=Orthogonality(self.orthogonality, **angle),

@@ -86,7 +86,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     effort: str = "balanced"
     min_angle: float = 85.0
-    refine: bool = False
+    refine: Any = "warm"
+    deflation: str = "schur"
     forced: Any = None
     max_iter: int = 100
     tol: float = 1e-6

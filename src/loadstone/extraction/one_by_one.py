@@ -7,7 +7,7 @@ and the data below it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
 from loadstone.extraction.refine import refine
+from loadstone.extraction.warm import warm_refine
 from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.metrics import regressed_variance, total_variance
 from loadstone.solvers.protocol import Solver
@@ -64,8 +65,9 @@ class Plan:
         How a component is removed before the next is sought.
     orthogonality : Orthogonality
         How components relate to one another.
-    refine : bool
-        Whether components are improved together once all are found.
+    refine : {"warm", "full"} or None
+        How components are improved together once all are found: in turn from where they
+        are, with searches of their own as well, or not at all.
     renormalize : bool
         Whether loadings are re-optimised on their support.
     """
@@ -74,7 +76,7 @@ class Plan:
     _: KW_ONLY
     deflation: str = "projection"
     orthogonality: Orthogonality = field(default_factory=Orthogonality)
-    refine: bool = False
+    refine: str | None = None
     renormalize: bool = True
 
     def refuse(self, constraints: Sequence[Constraint]) -> None:
@@ -157,7 +159,7 @@ def one_by_one(
             exhausted = "no direction with any variance is left"
             break
     found = Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
-    if not plan.refine or earlier is not None or exhausted is not None:
+    if plan.refine is None or earlier is not None:
         return found
     return _refined(S, found, constraints, plan, np.random.default_rng((seed, len(constraints))))
 
@@ -180,9 +182,13 @@ def _refined(
 ) -> Extraction:
     """The components improved together; nobody deflated for these."""
     kept = constraints[: found.matrix.shape[1]]
-    search = _searching(plan, rng, None, [])
-    better = refine(S, found.matrix, kept, plan.orthogonality, search, rng)
-    return Extraction(better, found.searches)
+    better = warm_refine(S, found.matrix, kept, plan.orthogonality)
+    if plan.refine == "full":
+        search = _searching(plan, rng, None, [])
+        better = refine(S, better, kept, plan.orthogonality, search, rng)
+    if np.array_equal(better, found.matrix):
+        return found
+    return replace(found, matrix=better, left=())
 
 
 def _check_lengths(S: Covariance, constraints: Sequence[Constraint]) -> None:

@@ -11,7 +11,11 @@ from loadstone.metrics.explained_variance import (
     span_variance,
     total_variance,
 )
-from loadstone.metrics.recovered_variance import held_out_recovery, recovered_variance
+from loadstone.metrics.recovered_variance import (
+    held_out_recovery,
+    recovered_from_scores,
+    recovered_variance,
+)
 
 __all__ = [
     "adjusted_from_scores",
@@ -19,6 +23,7 @@ __all__ = [
     "correlation_from_scores",
     "held_out_recovery",
     "marginal_variance",
+    "recovered_from_scores",
     "recovered_variance",
     "regressed_variance",
     "score_correlation",

@@ -100,7 +100,7 @@ class SparsePCACV(Components):
     rule: str = "one_standard_error"
     effort: str = "fast"
     orthogonality: str = "none"
-    deflation: str = "projection"
+    deflation: str = "schur"
     n_jobs: int | None = None
 
     n_nonzero_: ClassVar[int]
