@@ -45,7 +45,14 @@ def test_certify_says_what_is_proven(run, wine_model, wine_csv):
     answer = json.loads(run("certify", wine_model, wine_csv, "--effort", "full", "--json").stdout)
     for component in answer["components"]:
         assert component["value"] <= component["upper_bound"] * (1 + 1e-9)
-        assert component["is_optimal"]
+
+
+def test_a_single_component_is_proven_optimal(run, wine_csv, tmp_path):
+    # Several are best together, not each for itself.
+    run("fit", wine_csv, "-c", "1", "-k", "4", "--standardize", "-o", tmp_path / "one")
+    model = tmp_path / "one" / "model.npz"
+    answer = json.loads(run("certify", model, wine_csv, "--effort", "full", "--json").stdout)
+    assert [component["is_optimal"] for component in answer["components"]] == [True]
 
 
 def test_certify_refuses_an_unknown_effort(run, wine_model, wine_csv):

@@ -114,16 +114,27 @@ def test_components_compete_for_what_the_earlier_ones_left(kind, constraint):
     remaining, earlier = S, W[:, :0]
     for j, (R, rule, words) in enumerate(fields):
         assert rule.broken_rule(W[:, j]) is None
-        if j and (kind == "disjoint" or (kind == "strict" and constraint.signs is not None)):
-            assert R is S
+        disjoint = kind == "disjoint" or (kind == "strict" and constraint.signs is not None)
+        if j:
+            np.testing.assert_allclose(R @ np.eye(P), remaining @ np.eye(P), atol=1e-10)
+            assert "schur" in words
+        if j and disjoint:
             assert set(np.flatnonzero(W[:, :j].any(axis=1))) <= set(rule.forbidden)
             assert "free after" in words
         elif j:
-            np.testing.assert_allclose(R @ np.eye(P), remaining @ np.eye(P), atol=1e-10)
-            assert "schur" in words
             assert (kind == "none") == ("rivals" not in words)
         remaining = deflate(remaining, W[:, j], "schur", earlier)
         earlier = W[:, : j + 1]
+
+
+def test_other_deflations_leave_unused_features_as_they_are():
+    S, constraint = covariance(1), LoadingConstraint(P, 3)
+    asked = plan("disjoint", deflation="projection")
+    W = one_by_one(S, [constraint] * 3, asked, np.random.default_rng(0)).matrix
+    for R, rule, words in list(competitions(S, W, [constraint] * 3, asked))[1:]:
+        assert R is S
+        assert rule.forbidden.size
+        assert words.startswith("among the features free after")
 
 
 def test_nothing_is_deflated_that_nobody_competes_for(monkeypatch):

@@ -63,7 +63,7 @@ def test_without_data_there_are_no_scores_and_no_pca(model):
     summary = summarise(model)
     assert summary["pca"] is None
     assert summary["scores"] is None
-    assert summary["headline"] == "3 components, 13 of 13 features, 54 % of the variance."
+    assert summary["headline"] == "3 components, 13 of 13 features, 55 % of the variance."
 
 
 def test_headline_promises_no_more_than_is_proven(model, wine):

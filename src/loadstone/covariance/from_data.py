@@ -19,6 +19,10 @@ from loadstone.covariance.moments import Moments
 from loadstone.covariance.protocol import Array, Covariance, Support
 
 
+#: Columns of sparse data that are made dense at once.
+DENSE_COLUMNS = 32
+
+
 @dataclass(frozen=True)
 class DataCovariance:
     """``Xc' diag(weights) Xc / (n_samples - 1)`` on dense, mapped, sparse or Dask rows."""
@@ -109,6 +113,8 @@ class DataCovariance:
 
     def block(self, rows: Support, cols: Support) -> Array:
         """``S[rows][:, cols]``, from the gathered columns; one pass, nothing of length n kept."""
+        if self.rows.is_sparse and self.rows.in_memory and cols.size > DENSE_COLUMNS:
+            return self._block_by_products(rows, cols)
         shared = rows is cols or np.array_equal(rows, cols)
         (total,) = self.rows.sum_over_blocks(
             _block_sums, rows, None if shared else cols, self.mean, self.weights
@@ -119,6 +125,17 @@ class DataCovariance:
             total /= np.multiply.outer(scale[rows], scale[cols])
         result: Array = total
         return result
+
+    def _block_by_products(self, rows: Support, cols: Support) -> Array:
+        """The same in slices of columns, so that sparse data is never made dense."""
+        found = np.empty((rows.size, cols.size), dtype=self.dtype)
+        for start in range(0, cols.size, DENSE_COLUMNS):
+            part = cols[start : start + DENSE_COLUMNS]
+            units = np.zeros((self.n_features, part.size), dtype=self.dtype)
+            units[part, np.arange(part.size)] = 1
+            found[:, start : start + part.size] = (self @ units)[rows]
+        # Products round each half on its own; a covariance is symmetric.
+        return (found + found.T) / 2 if np.array_equal(rows, cols) else found
 
     def restrict(self, support: Support) -> Covariance:
         """The covariance of the features in ``support``: explicit where that is small."""

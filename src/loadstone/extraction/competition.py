@@ -46,21 +46,25 @@ def competitions(
         constraint = constraints[index]
         if index == 0:
             yield S, constraint, "in the covariance of the data"
-        elif plan.orthogonality.means_disjoint(constraint):
-            used = np.flatnonzero(loadings[:, :index].any(axis=1))
-            sentence = f"among the features free after {index} earlier component(s)"
-            yield S, constraint.without(used), sentence
-        else:
-            while len(known) <= index:
-                j = len(known) - 1
-                known.append(deflate(known[j], loadings[:, j], plan.deflation, loadings[:, :j]))
-            sentence = (
-                f"in the covariance left after {index} component(s), {plan.deflation} deflation"
-            )
-            if kind != "none":
-                # Rivals need not keep the relation: the bound holds for more than it must.
-                sentence += f", rivals free of orthogonality={kind!r}"
-            yield known[index], constraint, sentence
+            continue
+        disjoint, free = plan.orthogonality.means_disjoint(constraint), ""
+        if disjoint:
+            constraint = constraint.without(np.flatnonzero(loadings[:, :index].any(axis=1)))
+            free = f"among the features free after {index} earlier component(s)"
+        if disjoint and plan.deflation != "schur":
+            # The other rules leave the covariance of unused features as it is.
+            yield S, constraint, free
+            continue
+        while len(known) <= index:
+            j = len(known) - 1
+            known.append(deflate(known[j], loadings[:, j], plan.deflation, loadings[:, :j]))
+        sentence = f"in the covariance left after {index} component(s), {plan.deflation} deflation"
+        if disjoint:
+            sentence = f"{free}, {sentence}"
+        elif kind != "none":
+            # Rivals need not keep the relation: the bound holds for more than it must.
+            sentence += f", rivals free of orthogonality={kind!r}"
+        yield known[index], constraint, sentence
 
 
 def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:

@@ -117,7 +117,7 @@ def test_more_effort_never_finds_less_and_em_never_finds_more(p, nonnegative):
         values = [solve(effort, S, constraint)[1] for effort in EFFORTS]
         assert values[0] <= values[1] * (1 + 1e-9)
         assert values[1] <= values[2] * (1 + 1e-9)
-        em = EM("pca")(S, constraint, RNG(0)).matrix
+        em = EM(init="pca")(S, constraint, RNG(0)).matrix
         reached = max(renormalise(S, w, constraint)[1] for w in em.T)
         assert values[0] >= reached * (1 - 1e-9)
 

@@ -36,7 +36,8 @@ def search_eigenvectors(S: Covariance, n: int) -> Array:
     n = min(n, S.n_features)
     V = _vectors(S, n)
     signs = np.where(np.einsum("ij,ij,ij->j", V, V, V) < 0, -1, 1).astype(V.dtype)
-    return V * signs
+    result: Array = V * signs
+    return result
 
 
 def _vectors(S: Covariance, n: int) -> Array:
@@ -81,7 +82,8 @@ def _lanczos(S: Covariance, n: int) -> Array:
     V = V[:, np.argsort(-values, kind="stable")]
     exact = 1e3 * float(np.finfo(S.dtype).eps)
     V[:, 0] = eigsh(operator, k=1, which="LA", tol=exact, v0=V[:, 0].copy())[1][:, 0]
-    return V
+    result: Array = V
+    return result
 
 
 def _wide_vectors(S: Covariance, base: DataCovariance, n: int) -> Array:
@@ -112,8 +114,12 @@ def _back(base: DataCovariance, Y: Array) -> Array:
     """``Z'Y`` where ``Y`` is in the units of the sample Gram matrix."""
     if base.weights is not None:
         Y = Y / np.sqrt(np.where(base.weights > 0, base.weights, 1.0))[:, None]
-    return base.back_project(Y.astype(base.dtype)) * base.dtype.type(np.sqrt(base.n_samples - 1.0))
+    result: Array = base.back_project(Y.astype(base.dtype)) * base.dtype.type(
+        np.sqrt(base.n_samples - 1.0)
+    )
+    return result
 
 
 def _normalised(V: Array) -> Array:
-    return V / np.linalg.norm(V, axis=0)
+    result: Array = V / np.linalg.norm(V, axis=0)
+    return result

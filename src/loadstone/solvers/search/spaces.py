@@ -94,12 +94,12 @@ class FactorSpace:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     @property
     def n_scores(self) -> int:
         """Number of rows of the data."""
-        return self.X.shape[0]
+        return int(self.X.shape[0])
 
     def scores(self, block: SparseBlock) -> Array:
         """``Zw`` up to the root of the divisor, centred to the last digit."""
@@ -119,9 +119,11 @@ class FactorSpace:
     def _gathered(self, block: SparseBlock, values: Array) -> Array:
         """Sums of k columns of the data each, times ``values``."""
         if sparse.issparse(self.X):
-            return (block.csr(self.n_features, values) @ self.X.T).toarray()
+            result: Array = (block.csr(self.n_features, values) @ self.X.T).toarray()
+            return result
         if self.X.T.flags.c_contiguous:
-            return block.csr(self.n_features, values) @ self.X.T
+            result: Array = block.csr(self.n_features, values) @ self.X.T
+            return result
         n_rows, k = block.indices.shape
         step = max(1, GATHERED // k)
         Y = np.empty((n_rows, self.n_scores), dtype=self.X.dtype)
@@ -136,8 +138,10 @@ class FactorSpace:
         """``w'Sw`` from the scores."""
         Y = Y.astype(np.float64, copy=False)
         if self.weights is None:
-            return np.einsum("ij,ij->i", Y, Y) / self.divisor
-        return np.einsum("ij,ij,j->i", Y, Y, self.weights) / self.divisor
+            result: Array = np.einsum("ij,ij->i", Y, Y) / self.divisor
+            return result
+        result: Array = np.einsum("ij,ij,j->i", Y, Y, self.weights) / self.divisor
+        return result
 
     def images(self, Y: Array, lo: int, hi: int) -> Array:
         """``Z'Y`` for some of the features."""
@@ -174,7 +178,8 @@ class ImageSpace:
     def values(self, block: SparseBlock, Y: Array) -> Array:
         """``w'Sw`` from the image on the support."""
         inside = np.take_along_axis(Y, block.indices, axis=1)
-        return np.einsum("ij,ij->i", inside, block.values, dtype=np.float64)
+        result: Array = np.einsum("ij,ij->i", inside, block.values, dtype=np.float64)
+        return result
 
     def images(self, Y: Array, lo: int, hi: int) -> Array:
         """Part of what is known already."""
@@ -197,7 +202,7 @@ class DeflatedSpace:
     @property
     def n_scores(self) -> int:
         """Scores of the base, and one more for each column of U."""
-        return self.base.n_scores + self.U.shape[1]
+        return int(self.base.n_scores + self.U.shape[1])
 
     @property
     def chunk_bytes(self) -> int:
@@ -214,12 +219,14 @@ class DeflatedSpace:
         n = self.base.n_scores
         inner = Y[:, n:].astype(np.float64, copy=False)
         removed = np.einsum("ri,ij,rj->r", inner, self.C.astype(np.float64, copy=False), inner)
-        return self.base.values(block, Y[:, :n]) - removed
+        result: Array = self.base.values(block, Y[:, :n]) - removed
+        return result
 
     def images(self, Y: Array, lo: int, hi: int) -> Array:
         """Images of the base less ``U C U'w``."""
         n = self.base.n_scores
-        return self.base.images(Y[:, :n], lo, hi) - (Y[:, n:] @ self.C.T) @ self.U[lo:hi].T
+        result: Array = self.base.images(Y[:, :n], lo, hi) - (Y[:, n:] @ self.C.T) @ self.U[lo:hi].T
+        return result
 
 
 def chunks(space: Space, block: SparseBlock) -> Iterator[SparseBlock]:

@@ -27,12 +27,12 @@ class SparseBlock:
     values: Array
 
     def __len__(self) -> int:
-        return self.indices.shape[0]
+        return int(self.indices.shape[0])
 
     @property
     def size(self) -> int:
         """Places of each row."""
-        return self.indices.shape[1]
+        return int(self.indices.shape[1])
 
     def take(self, rows: Any) -> SparseBlock:
         """Some of the rows."""
@@ -47,7 +47,8 @@ class SparseBlock:
 
     def support(self, row: int) -> Support:
         """Features with a loading, in order."""
-        return self.indices[row][self.values[row] != 0]
+        result: Array = self.indices[row][self.values[row] != 0]
+        return result
 
     def dense(self, row: int, n_features: int) -> Array:
         """One row as a vector with all its zeros."""

@@ -88,7 +88,8 @@ class Tiles:
         """Correlations of one feature with all, up to the accuracy of the tiles."""
         everything = slice(0, self.n_features)
         entries = self.tile(everything, slice(feature, feature + 1))[:, 0]
-        return entries / np.sqrt(self.variance * self.variance[feature])
+        result: Array = entries / np.sqrt(self.variance * self.variance[feature])
+        return result
 
 
 def tiles_of(S: Covariance, candidates: Support, budget: float, limit: int = 0) -> Tiles:
@@ -123,7 +124,7 @@ def _depth(base: Covariance) -> int:
     if isinstance(base, DataCovariance):
         return base.rows.shape[0]
     if isinstance(base, LowRankCovariance):
-        return base.V.shape[1]
+        return int(base.V.shape[1])
     return ENTRY_COST if isinstance(base, ExplicitCovariance) else UNKNOWN_COST
 
 

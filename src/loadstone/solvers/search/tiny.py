@@ -187,7 +187,8 @@ class _Problem:
         joins, goes = entering[pairs // leaving.size], leaving[pairs % leaving.size]
         supports = np.where(support == goes[:, None], joins[:, None], support)
         supports.sort(axis=1)
-        return supports
+        result: Array = supports
+        return result
 
     def on_supports(self, supports: Support) -> tuple[Array, Array]:
         """The best loadings on each support, and their variances."""
