@@ -119,11 +119,9 @@ class FactorSpace:
     def _gathered(self, block: SparseBlock, values: Array) -> Array:
         """Sums of k columns of the data each, times ``values``."""
         if sparse.issparse(self.X):
-            result: Array = (block.csr(self.n_features, values) @ self.X.T).toarray()
-            return result
+            return np.asarray((block.csr(self.n_features, values) @ self.X.T).toarray())
         if self.X.T.flags.c_contiguous:
-            result: Array = block.csr(self.n_features, values) @ self.X.T
-            return result
+            return np.asarray(block.csr(self.n_features, values) @ self.X.T)
         n_rows, k = block.indices.shape
         step = max(1, GATHERED // k)
         Y = np.empty((n_rows, self.n_scores), dtype=self.X.dtype)
@@ -138,10 +136,8 @@ class FactorSpace:
         """``w'Sw`` from the scores."""
         Y = Y.astype(np.float64, copy=False)
         if self.weights is None:
-            result: Array = np.einsum("ij,ij->i", Y, Y) / self.divisor
-            return result
-        result: Array = np.einsum("ij,ij,j->i", Y, Y, self.weights) / self.divisor
-        return result
+            return np.asarray(np.einsum("ij,ij->i", Y, Y) / self.divisor)
+        return np.asarray(np.einsum("ij,ij,j->i", Y, Y, self.weights) / self.divisor)
 
     def images(self, Y: Array, lo: int, hi: int) -> Array:
         """``Z'Y`` for some of the features."""
@@ -178,8 +174,7 @@ class ImageSpace:
     def values(self, block: SparseBlock, Y: Array) -> Array:
         """``w'Sw`` from the image on the support."""
         inside = np.take_along_axis(Y, block.indices, axis=1)
-        result: Array = np.einsum("ij,ij->i", inside, block.values, dtype=np.float64)
-        return result
+        return np.asarray(np.einsum("ij,ij->i", inside, block.values, dtype=np.float64))
 
     def images(self, Y: Array, lo: int, hi: int) -> Array:
         """Part of what is known already."""
@@ -219,14 +214,14 @@ class DeflatedSpace:
         n = self.base.n_scores
         inner = Y[:, n:].astype(np.float64, copy=False)
         removed = np.einsum("ri,ij,rj->r", inner, self.C.astype(np.float64, copy=False), inner)
-        result: Array = self.base.values(block, Y[:, :n]) - removed
-        return result
+        return np.asarray(self.base.values(block, Y[:, :n]) - removed)
 
     def images(self, Y: Array, lo: int, hi: int) -> Array:
         """Images of the base less ``U C U'w``."""
         n = self.base.n_scores
-        result: Array = self.base.images(Y[:, :n], lo, hi) - (Y[:, n:] @ self.C.T) @ self.U[lo:hi].T
-        return result
+        return np.asarray(
+            self.base.images(Y[:, :n], lo, hi) - (Y[:, n:] @ self.C.T) @ self.U[lo:hi].T
+        )
 
 
 def chunks(space: Space, block: SparseBlock) -> Iterator[SparseBlock]:
