@@ -234,3 +234,11 @@ def test_layers_of_h5ad_files(tmp_path):
     np.testing.assert_allclose(read_table(path, layer="double").X.toarray(), 2 * X)
     with pytest.raises(TableError, match="no layer 'x'"):
         read_table(path, layer="x")
+
+
+def test_a_line_may_be_longer_than_a_cell(tmp_path):
+    names = [f"feature number {i}" for i in range(9000)]
+    rows = [",".join(map(str, range(k, k + 9000))) for k in (0, 5, 3)]
+    table = read_table(text(tmp_path / "wide.csv", "\n".join([",".join(names), *rows])))
+    assert table.X.shape == (3, 9000)
+    assert list(table.feature_names) == names

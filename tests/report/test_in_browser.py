@@ -1,13 +1,17 @@
 """The report in a real browser: drawn, interactive, silent on the network."""
 
+import html
 import json
+import re
 import shutil
+import subprocess
 import time
 
 import numpy as np
 import pytest
 
 import loadstone
+from loadstone.constraints import Groups
 
 NASTY = "<script>window.hit=1</script>"
 BINARY = (
@@ -248,3 +252,26 @@ def test_a_phone_needs_no_sideways_scrolling(page):
         assert count(page, "#scores circle.mark") == 178
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.skipif(BINARY is None, reason="Chromium is not installed: apt-get install chromium")
+@pytest.mark.parametrize("grouped", [True, False])
+def test_groups_stand_beside_their_features_where_there_are_any(grouped, wine, tmp_path):
+    labels = [f"<b>{i % 3}</b>" for i in range(13)]
+    asked = {"constraint": Groups(labels, 1)} if grouped else {"n_nonzero": 5}
+    model = loadstone.SparsePCA(2, standardize=True, **asked).fit(wine.data)
+    file = loadstone.report(model, wine.data).save(tmp_path / "report.html")
+    call = [BINARY, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", file.as_uri()]
+    page = subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout
+    table = page[page.index('<table id="loadings"') :].partition("</table>")[0]
+    headings = re.findall(r"<button[^>]*>([^<]*)</button>", table)
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", table)
+    if not grouped:
+        assert headings == ["component", "feature", "loading"]
+        return
+    assert headings == ["component", "feature", "group", "loading"]
+    names = list(wine.data.columns)
+    shown = list(zip(cells[1::4], cells[2::4], strict=True))
+    assert len(shown) == model.cardinality_.sum()
+    for feature, group in shown:
+        assert html.unescape(group) == labels[names.index(feature)]

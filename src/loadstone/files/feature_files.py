@@ -118,10 +118,12 @@ def _rows(path: Path, what: str) -> list[tuple[str, str]]:
         msg = f"there is no file {path} with the columns feature and {what}"
         raise MissingFileError(msg)
     lines = lines_of(path)
-    cells = [
-        [cell.strip() for cell in row]
-        for row in csv.reader(lines, delimiter=delimiter_of(path, lines) if lines else ",")
-    ]
+    reader = csv.reader(lines, delimiter=delimiter_of(path, lines) if lines else ",")
+    try:
+        cells = [[cell.strip() for cell in row] for row in reader]
+    except csv.Error as error:
+        msg = f"{path.name} cannot be read as two columns, feature and {what} ({error})"
+        raise TableError(msg) from error
     for row in cells:
         if len(row) != 2:
             msg = (

@@ -73,9 +73,18 @@ def delimiter_of(path: Path, head: list[str]) -> str:
     if ".tsv" in path.suffixes:
         return "\t"
     # The delimiter that cuts every line into the same number of pieces, and into most.
-    pieces = {d: [len(row) for row in csv.reader(head, delimiter=d) if row] for d in ",;\t|"}
+    pieces = {d: _pieces(head, d) for d in ",;\t|"}
     even = {d: max(n) for d, n in pieces.items() if max(n) - min(n) <= 1}
     return max(even or {",": 0}, key=lambda d: (even or {",": 0})[d])
+
+
+def _pieces(head: list[str], delimiter: str) -> list[int]:
+    """Into how many cells each line is cut."""
+    try:
+        return [len(row) for row in csv.reader(head, delimiter=delimiter) if row]
+    except csv.Error:
+        # A line of a wide table that is not cut at all is longer than a cell may be.
+        return [1] * len(head)
 
 
 def _has_decimal_commas(rows: list[list[str]]) -> bool:

@@ -101,6 +101,7 @@
     byId("size").value = String(chosen);
     byId("size").addEventListener("input", (event) => { chosen = Number(event.target.value); drawChosen(); });
   }
+  if (grouped) byId("search").placeholder = "feature or group";
   byId("search").addEventListener("input", count);
   byId("copy").addEventListener("click", async () => {
     const done = await copyText(table.asText());
