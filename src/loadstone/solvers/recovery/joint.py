@@ -75,8 +75,8 @@ class JointProblem:
         usable[forced] = True
         supports = []
         for worth in (np.abs(pencil.B @ guides) / deviation[:, None], np.abs(guides)):
-            for column in np.where(usable[:, None], worth, -1.0).T:
-                supports.append(_with_forced(column, k, forced))
+            columns = np.where(usable[:, None], worth, -1.0).T
+            supports += [_with_forced(column, k, forced) for column in columns]
         for feature in np.argsort(-alone, kind="stable")[:N_SINGLES]:
             lone = np.zeros(len(alone))
             lone[feature] = 1
@@ -93,9 +93,7 @@ class JointProblem:
         r = W.shape[1]
         for step in range(MAX_PASSES * r):
             j = step % r
-            pencil = Pencil.beside(
-                self.A, self.B, np.delete(W, j, axis=1), self.constraints[j]
-            )
+            pencil = Pencil.beside(self.A, self.B, np.delete(W, j, axis=1), self.constraints[j])
             supports = self.starts(pencil, guides) if fresh else []
             if W[:, j].any():
                 supports.append(np.flatnonzero(W[:, j]))
@@ -139,12 +137,12 @@ class JointProblem:
         """Components in the order in which they recover most; sizes stay with their places."""
         if len({constraint.size for constraint in self.constraints}) > 1:
             return W
-        left, order = list(range(W.shape[1])), []
-        while left:
-            best = max(left, key=lambda j: self.recovered(W[:, [*order, j]]))
-            order.append(best)
-            left.remove(best)
-        return W[:, order]
+        order: list[int] = []
+        for _ in range(W.shape[1]):
+            left = [j for j in range(W.shape[1]) if j not in order]
+            totals = [self.recovered(W[:, np.array([*order, j])]) for j in left]
+            order.append(left[int(np.argmax(totals))])
+        return W[:, np.array(order, dtype=np.intp)]
 
 
 def _with_forced(worth: Array, k: int, forced: Support) -> Support:
@@ -164,7 +162,5 @@ def _distinct(supports: list[Support]) -> list[Support]:
     return list({np.sort(support).tobytes(): support for support in supports}.values())
 
 
-def _without(
-    constraints: tuple[LoadingConstraint, ...], j: int
-) -> tuple[LoadingConstraint, ...]:
+def _without(constraints: tuple[LoadingConstraint, ...], j: int) -> tuple[LoadingConstraint, ...]:
     return constraints[:j] + constraints[j + 1 :]

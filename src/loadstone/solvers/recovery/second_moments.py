@@ -30,7 +30,9 @@ class SecondMoments:
 
     def __init__(self, S: Covariance) -> None:
         self.S = S
-        self.gram = sample_gram(S).astype(np.float64) if _is_small_and_wide(S) else None
+        self.gram: Array | None = None
+        if isinstance(S, DataCovariance) and _is_small_and_wide(S):
+            self.gram = sample_gram(S).astype(np.float64)
 
     @property
     def most(self) -> int:
@@ -84,7 +86,7 @@ def _parts(n: int, length: int) -> list[Support]:
     return [np.arange(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def _is_small_and_wide(S: Covariance) -> bool:
-    if not (isinstance(S, DataCovariance) and isinstance(S.rows, InMemoryRows)):
+def _is_small_and_wide(S: DataCovariance) -> bool:
+    if not isinstance(S.rows, InMemoryRows):
         return False
     return not S.rows.is_sparse and S.rows.shape[0] <= min(MAX_SAMPLES, S.n_features)

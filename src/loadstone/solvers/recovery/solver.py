@@ -106,16 +106,15 @@ class _JointSearch:
         """Search among some features; invite others while that recovers more."""
         features = self._first_features()
         problem = self._problem(features)
-        W, objective = self._first_answer(problem, features), []
-        stop, n_rounds = Stop.CONVERGED, 0
-        for n_rounds in range(1, max_rounds + 1):
+        W = self._first_answer(problem, features)
+        objective: list[float] = []
+        stop = Stop.CONVERGED
+        for _ in range(max_rounds):
             objective.append(problem.recovered(W))
             invited = self._invited(W, features, problem)
             if not invited.size:
                 break
-            used = np.flatnonzero(W.any(axis=1))
-            kept = np.union1d(features[used], self._always())
-            more = np.union1d(kept, np.union1d(invited, features[: self.moments.most]))
+            more = np.union1d(features, invited)
             problem = self._problem(more)
             inside = np.zeros((more.size, W.shape[1]))
             inside[np.searchsorted(more, features)] = W
@@ -129,7 +128,7 @@ class _JointSearch:
         result = np.zeros((self.S.n_features, W.shape[1]), dtype=self.S.dtype)
         result[features] = W
         objective.append(problem.recovered(W))
-        return Loadings(result, np.array(objective), n_rounds, stop)
+        return Loadings(result, np.array(objective), len(objective) - 1, stop)
 
     def _problem(self, features: Support) -> JointProblem:
         A, B = self.moments.on(features)
@@ -195,7 +194,7 @@ class _JointSearch:
         # What is left of w_j and of every single feature beside the other components.
         t = inverse @ G[others, j]
         b_w, left = SW[:, j] - U @ t, SSW[:, j] - SU @ t
-        a_w = left - mixed @ (M[np.ix_(others, [j])][:, 0] - M[np.ix_(others, others)] @ t)
+        a_w = left - mixed @ (M[others, j] - M[np.ix_(others, others)] @ t)
         b_ii = self.variance - np.einsum("ij,ij->i", mixed, U)
         a_ii = (
             self.squared
