@@ -61,11 +61,11 @@ class Portfolio:
     """
 
     n_eigenvectors: int = 10
-    n_columns: int = 96
-    n_combinations: int = 32
-    survivors: tuple[int, ...] = (64, 24, 12)
-    n_polished: int = 12
-    n_exchanged: int = 4
+    n_columns: int = 160
+    n_combinations: int = 64
+    survivors: tuple[int, ...] = (96, 40, 16)
+    n_polished: int = 16
+    n_exchanged: int = 5
     n_exchanges: int = 20
     n_screened: int = 0
     screen_budget: float = 2.6e10

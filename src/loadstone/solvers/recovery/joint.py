@@ -1,0 +1,166 @@
+"""All components together on the features looked at: passes of one component at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import Array, Support
+from loadstone.metrics.recovered_variance import recovered_from_scores
+from loadstone.solvers.recovery.pencil import GAIN, Pencil
+
+#: Principal components whose features are starts.
+N_GUIDES = 4
+#: Single features from which a forward search starts.
+N_SINGLES = 2
+#: Random answers to begin from, among at most so many features.
+N_RANDOM, FEW_FEATURES = 24, 64
+#: Gain at which a trial is not followed further.
+ROUGH = 1e-4
+#: Passes over all components.
+MAX_PASSES = 20
+
+
+@dataclass(frozen=True)
+class JointProblem:
+    """``S^2`` and ``S`` on some features, and a constraint for each component."""
+
+    A: Array
+    B: Array
+    constraints: tuple[LoadingConstraint, ...]
+
+    def recovered(self, W: Array) -> float:
+        """``tr[(W'BW)^+ W'AW]``."""
+        if not W.shape[1]:
+            return 0.0
+        eps = float(np.finfo(np.float64).eps)
+        return float(recovered_from_scores(W.T @ self.B @ W, W.T @ self.A @ W, eps)[-1])
+
+    def greedy(self, guides: Array, given: Sequence[Array] = ()) -> Array:
+        """One component after another, each from fresh starts and from those given for it."""
+        W = np.zeros((len(self.A), 0))
+        for j, constraint in enumerate(self.constraints):
+            pencil = Pencil.beside(self.A, self.B, W, constraint)
+            supports = self.starts(pencil, guides) + _column(given, j)
+            W = np.column_stack([W, self._best_end(pencil, supports)])
+        return W
+
+    def random(self) -> list[Array]:
+        """Random supports for all components at once, where features are few.
+
+        Components that only together recover much are not met by adding one at a time.
+        """
+        if len(self.A) > FEW_FEATURES or len(self.constraints) < 2:
+            return []
+        rng = np.random.default_rng(0)
+        answers = []
+        for _ in range(N_RANDOM):
+            W = np.zeros((len(self.A), len(self.constraints)))
+            for j, constraint in enumerate(self.constraints):
+                worth = np.where(Pencil(self.A, self.B, constraint).singles() > 0, 1.0, 0.0)
+                worth *= rng.random(len(worth))
+                W[_with_forced(worth, constraint.size, constraint.forced), j] = 1
+            answers.append(W)
+        return answers
+
+    def starts(self, pencil: Pencil, guides: Array) -> list[Support]:
+        """Features that correlate most with the guides, that load most on them, and the best alone."""
+        k, forced = pencil.constraint.size, pencil.constraint.forced
+        deviation = np.sqrt(np.maximum(pencil.B.diagonal(), pencil.floor or 1.0))
+        alone = pencil.singles()
+        usable = alone > 0
+        usable[forced] = True
+        supports = []
+        for worth in (np.abs(pencil.B @ guides) / deviation[:, None], np.abs(guides)):
+            columns = np.where(usable[:, None], worth, -1.0).T
+            supports += [_with_forced(column, k, forced) for column in columns]
+        for feature in np.argsort(-alone, kind="stable")[:N_SINGLES]:
+            lone = np.zeros(len(alone))
+            lone[feature] = 1
+            supports.append(_with_forced(lone, max(1, forced.size), forced))
+        return [support for support in supports if support.size]
+
+    def passes(self, W: Array, guides: Array, *, fresh: bool = False, gain: float = GAIN) -> Array:
+        """Replace one component after the other until none recovers more by a share ``gain``.
+
+        Each is sought from where it is, and ``fresh`` ones from everywhere else too.
+        """
+        W, value = W.copy(), self.recovered(W)
+        refused = 0
+        r = W.shape[1]
+        for step in range(MAX_PASSES * r):
+            j = step % r
+            pencil = Pencil.beside(self.A, self.B, np.delete(W, j, axis=1), self.constraints[j])
+            supports = self.starts(pencil, guides) if fresh else []
+            if W[:, j].any():
+                supports.append(np.flatnonzero(W[:, j]))
+            trial = W.copy()
+            trial[:, j] = self._best_end(pencil, supports)
+            reached = self.recovered(trial)
+            refused += 1
+            if reached > value * (1 + gain):
+                W, value, refused = trial, reached, 1
+            if refused >= r:
+                break
+        return W
+
+    def kicked(self, W: Array, guides: Array) -> Array:
+        """Take each component out, let the others settle without it, and find it anew.
+
+        Passes move one component at a time and end where two would have to move together.
+        """
+        best = W
+        for j in range(W.shape[1] if W.shape[1] > 1 else 0):
+            others = replace(self, constraints=_without(self.constraints, j))
+            rest = others.passes(np.delete(best, j, axis=1), guides, gain=ROUGH)
+            pencil = Pencil.beside(self.A, self.B, rest, self.constraints[j])
+            w = self._best_end(pencil, self.starts(pencil, guides))
+            tried = self.passes(np.insert(rest, j, w, axis=1), guides, gain=ROUGH)
+            if self.recovered(tried) > self.recovered(best) * (1 + GAIN):
+                best = tried
+        return self.passes(best, guides)
+
+    def _best_end(self, pencil: Pencil, supports: list[Support]) -> Array:
+        """The best end of climbs from several supports, as a unit vector."""
+        k = pencil.constraint.size
+        ends = [pencil.climb(support[:k]) for support in _distinct(supports)]
+        support, loadings, _ = max(ends, key=lambda end: end[2])
+        w = np.zeros(len(self.A))
+        w[support] = loadings
+        length = np.linalg.norm(w)
+        return w / length if length > 0 else w
+
+    def ordered(self, W: Array) -> Array:
+        """Components in the order in which they recover most; sizes stay with their places."""
+        if len({constraint.size for constraint in self.constraints}) > 1:
+            return W
+        order: list[int] = []
+        for _ in range(W.shape[1]):
+            left = [j for j in range(W.shape[1]) if j not in order]
+            totals = [self.recovered(W[:, np.array([*order, j])]) for j in left]
+            order.append(left[int(np.argmax(totals))])
+        return W[:, np.array(order, dtype=np.intp)]
+
+
+def _with_forced(worth: Array, k: int, forced: Support) -> Support:
+    """The ``k`` largest entries above zero, forced features first."""
+    worth = worth.copy()
+    worth[forced] = np.inf
+    order = np.argsort(-worth, kind="stable")[:k]
+    return np.sort(order[worth[order] > 0])
+
+
+def _column(given: Sequence[Array], j: int) -> list[Support]:
+    """Supports of component j in complete answers."""
+    return [np.flatnonzero(W[:, j]) for W in given if W[:, j].any()]
+
+
+def _distinct(supports: list[Support]) -> list[Support]:
+    return list({np.sort(support).tobytes(): support for support in supports}.values())
+
+
+def _without(constraints: tuple[LoadingConstraint, ...], j: int) -> tuple[LoadingConstraint, ...]:
+    return constraints[:j] + constraints[j + 1 :]

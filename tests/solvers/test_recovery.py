@@ -1,0 +1,162 @@
+"""Recovery against brute force over supports, and what it promises on any data."""
+
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from loadstone.constraints import L1Budget, LoadingConstraint
+from loadstone.covariance import ExplicitCovariance, covariance_of
+from loadstone.loadings import Stop
+from loadstone.metrics import recovered_variance
+from loadstone.solvers.recovery import Recovery, second_moments
+from loadstone.solvers.recovery.pencil import largest_root
+from loadstone.solvers.recovery.second_moments import SecondMoments
+from solvers.search.covariances import data, kinds, matrix_of
+
+RNG = np.random.default_rng
+
+
+def problem(seed, p=8, n=30):
+    rng = RNG(seed)
+    X = rng.standard_normal((n, p)) @ rng.standard_normal((p, p))
+    return ExplicitCovariance(np.corrcoef(X.T) if seed % 2 else np.cov(X.T), float(n))
+
+
+def best_beside(A, B, T, others):
+    """Largest root on a support beside one other component, and its vector, by definition."""
+    R = np.eye(len(B))
+    if others is not None:
+        R -= np.outer(others, others @ B) / (others @ B @ others)
+    T = list(T)
+    lengths, Q = np.linalg.eigh((B @ R)[np.ix_(T, T)])
+    solid = lengths > 1e-8 * np.trace(B)
+    white = Q[:, solid] / np.sqrt(lengths[solid])
+    values, vectors = np.linalg.eigh(white.T @ (R.T @ A @ R)[np.ix_(T, T)] @ white)
+    w = np.zeros(len(B))
+    w[T] = white @ vectors[:, -1]
+    return values[-1], w
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_one_component_is_the_best_of_all_supports(k):
+    hits = []
+    for seed in range(20):
+        S = problem(seed, n=6 if seed % 3 == 0 else 30)
+        A, B = S.matrix @ S.matrix, S.matrix
+        best = max(best_beside(A, B, T, None)[0] for T in combinations(range(8), k))
+        found = Recovery()(S, [LoadingConstraint(8, k)])
+        value = recovered_variance(S, found.matrix)[-1]
+        assert value == pytest.approx(found.objective[-1], rel=1e-7)
+        hits.append(value >= best * (1 - 1e-7))
+    assert np.mean(hits) >= 0.95
+
+
+def test_two_components_are_the_best_of_all_pairs_of_supports():
+    hits = []
+    for seed in range(8):
+        S = problem(100 + seed, p=5)
+        A, B = S.matrix @ S.matrix, S.matrix
+        best = 0.0
+        for T, U in combinations_with_replacement(list(combinations(range(5), 2)), 2):
+            for start in range(2):
+                w = np.zeros(5)
+                w[list(U)] = RNG(start).standard_normal(2)
+                for _ in range(12):
+                    v = best_beside(A, B, T, w)[1]
+                    w = best_beside(A, B, U, v)[1]
+                best = max(best, recovered_variance(S, np.column_stack([v, w]))[-1])
+        value = Recovery()(S, [LoadingConstraint(5, 2)] * 2).objective[-1]
+        hits.append(value >= best * (1 - 1e-6))
+    assert np.mean(hits) >= 0.95
+
+
+@pytest.mark.parametrize("p", [10, 40])
+def test_promises(p):
+    for seed in range(3):
+        S = problem(seed, p=p)
+        constraints = [
+            LoadingConstraint(p, 4, forced=np.array([1]), forbidden=np.array([0, 5])),
+            LoadingConstraint(p, 3),
+            LoadingConstraint(p, 2),
+        ]
+        start = np.zeros((p, 3))
+        start[[1, 2, 3, 4], 0] = start[[6, 7], 1] = start[8, 2] = 1
+        start /= np.linalg.norm(start, axis=0)
+        found = Recovery()(S, constraints, [start])
+        for constraint, w in zip(constraints, found.matrix.T, strict=True):
+            assert constraint.allows(w)
+        recovered = recovered_variance(S, found.matrix)
+        assert recovered[-1] >= recovered_variance(S, start)[-1] * (1 - 1e-9)
+        top = np.linalg.eigvalsh(S.matrix)[::-1]
+        assert (recovered <= np.cumsum(top[:3]) * (1 + 1e-9)).all()
+        assert found.stop is Stop.CONVERGED
+
+
+def test_all_features_recover_what_pca_recovers():
+    S = problem(0)
+    found = Recovery()(S, [LoadingConstraint(8, 8)] * 2)
+    expected = np.linalg.eigvalsh(S.matrix)[::-1][:2].sum()
+    assert found.objective[-1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_components_come_in_the_order_of_what_they_recover():
+    S = problem(3, p=12)
+    W = Recovery()(S, [LoadingConstraint(12, 2)] * 3).matrix
+    alone = [recovered_variance(S, W[:, [j]])[0] for j in range(3)]
+    assert alone[0] == max(alone)
+
+
+def test_what_it_refuses_it_says():
+    S = problem(0)
+    with pytest.raises(ValueError, match="both signs"):
+        Recovery()(S, [LoadingConstraint(8, 2, nonnegative=True)])
+    with pytest.raises(ValueError, match="L1Budget has none"):
+        Recovery()(S, [L1Budget(8, 1.5)])
+
+
+@pytest.mark.parametrize("kind", ["C", "F", "csr", "csc", "mapped", "gram", "low rank"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_second_moments_of_some_features(kind, weighted, tmp_path):
+    X = data()
+    weights = RNG(1).integers(1, 4, len(X)).astype(float) if weighted else None
+    S = kinds(X, tmp_path, weights)[kind]
+    B = matrix_of(S)
+    features = np.array([0, 3, 4, 17, 30])
+    moments = SecondMoments(S)
+    A_found, B_found = moments.on(features)
+    np.testing.assert_allclose(B_found, B[np.ix_(features, features)], atol=1e-10)
+    np.testing.assert_allclose(A_found, (B @ B)[np.ix_(features, features)], atol=1e-9)
+    exact = kind in {"C", "F", "gram"}
+    squared = (B @ B).diagonal()
+    np.testing.assert_allclose(moments.squared_columns(), squared, rtol=1e-9 if exact else 0.9)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_features_not_looked_at_first_are_invited(container, monkeypatch):
+    rng = RNG(0)
+    X = rng.standard_normal((60, 5)) @ rng.standard_normal((5, 200))
+    X += 0.5 * rng.standard_normal(X.shape)
+    S, _ = covariance_of(container(X), route="data", standardize=True)
+    constraints = [LoadingConstraint(200, 3)] * 2
+    everything = Recovery()(S, constraints).objective[-1]
+    monkeypatch.setattr(second_moments, "ALL_FEATURES", 20)
+    monkeypatch.setattr(second_moments, "FEW_FEATURES", 20)
+    some = Recovery()(S, constraints)
+    assert len(some.objective) > 2
+    assert (np.diff(some.objective) >= -1e-9 * some.objective[-1]).all()
+    assert some.objective[-1] >= 0.99 * everything
+
+
+def test_the_largest_root_of_a_two_by_two_pencil():
+    for seed in range(20):
+        rng = RNG(seed)
+        A, B = (M @ M.T for M in rng.standard_normal((2, 2, 3)))
+        found = largest_root(A[0, 0], A[0, [1]], A[1, [1]], B[0, 0], B[0, [1]], B[1, [1]], 1e-12)
+        expected = np.max(np.linalg.eigvals(np.linalg.solve(B, A)).real)
+        assert found[0] == pytest.approx(expected)
+    dependent = largest_root(
+        2.0, np.array([4.0]), np.array([8.0]), 1.0, np.array([2.0]), np.array([4.0]), 1e-12
+    )
+    assert dependent[0] == 2.0
