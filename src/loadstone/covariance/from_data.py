@@ -18,7 +18,6 @@ from loadstone.covariance.explicit import GATHER_BELOW, ExplicitCovariance, nonz
 from loadstone.covariance.moments import Moments
 from loadstone.covariance.protocol import Array, Covariance, Support
 
-
 #: Columns of sparse data that are made dense at once.
 DENSE_COLUMNS = 32
 

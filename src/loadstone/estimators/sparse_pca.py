@@ -9,15 +9,18 @@ from typing import Any, ClassVar
 from loadstone._sklearn_compat import Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
 from loadstone.certificates import Certificate, prove
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
 from loadstone.estimators.extendable import ExtendableMixin
-from loadstone.estimators.found import Task
+from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.sequential import Rival, SequentialComponents
+from loadstone.extraction import signed
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
+from loadstone.solvers.recovery.solver import Recovery
 
 
 class SparsePCA(ExtendableMixin, SequentialComponents):
@@ -30,6 +33,12 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     Parameters
     ----------
+    objective : {"variance", "recovery"}, default="variance"
+        What components are best at: the variance of their scores, which finds groups of
+        features that belong together, or how much of *all* features a regression on their
+        scores recovers, which finds the few features that stand for the rest. Recovery has
+        no signs, relations or certificates; hold out samples to judge it where
+        ``n_components * n_nonzero`` is not small against their number.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are searched and how long they are polished.
     max_iter : int, default=100
@@ -84,6 +93,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         ),
     )
 
+    objective: str = "variance"
     effort: str = "balanced"
     min_angle: float = 85.0
     refine: Any = "warm"
@@ -95,6 +105,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "orthogonality": SHARED["orthogonality"].rule,
+        "objective": [StrOptions({"variance", "recovery"})],
         "effort": [StrOptions(set(PORTFOLIOS))],
         "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
     }
@@ -103,6 +114,29 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     def _n_tasks(self) -> int | None:
         # Proofs report their progress as tasks too, and nobody knows how many.
         return None if self.certify else self.n_components
+
+    def _search(self, task: Task) -> Found:
+        if self.objective == "variance":
+            return super()._search(task)
+        constraints = self.constraints_on(task.data)
+        self._refuse_recovery(constraints)
+        variance = self._found(task, constraints)
+        n_found = variance.loadings.shape[1]
+        kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
+        search = Recovery()(task.data.S, kept, [variance.loadings])
+        loadings = signed(search.matrix, kept)
+        return replace(variance, loadings=loadings, searches=(search,))
+
+    def _refuse_recovery(self, constraints: Sequence[Constraint]) -> None:
+        """Say what cannot be had together with ``objective="recovery"``."""
+        reason = next(filter(None, map(Recovery().unsuited, constraints)), None)
+        if self.orthogonality != "none":
+            reason = f'it has no orthogonality={self.orthogonality!r}; use "none"'
+        elif self.certify:
+            reason = f"certify={self.certify!r} proves variances, not what is recovered; use False"
+        if reason is not None:
+            msg = f"objective='recovery': {reason}"
+            raise ValueError(msg)
 
     def _solver(self, task: Task) -> Portfolio:
         return replace(PORTFOLIOS[self.effort], max_iter=self.max_iter, tol=self.tol)

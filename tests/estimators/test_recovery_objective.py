@@ -1,0 +1,77 @@
+"""objective="recovery": a regression on the scores recovers as much of all features as can be."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_wine
+
+from loadstone import SparsePCA
+from loadstone.constraints import Groups
+
+X = load_wine().data
+
+
+def recovered_by_hand(X, W):
+    """Share of the variance of all columns that least squares on the scores explains."""
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    T = Z @ W.T
+    fitted = T @ np.linalg.lstsq(T, Z, rcond=None)[0]
+    return np.sum(fitted**2) / np.sum(Z**2)
+
+
+@pytest.mark.parametrize(("r", "k"), [(1, 3), (2, 4), (3, 4)])
+def test_what_is_reported_is_least_squares_and_never_below_the_variance_answer(r, k):
+    recovery = SparsePCA(r, n_nonzero=k, objective="recovery", standardize=True).fit(X)
+    variance = SparsePCA(r, n_nonzero=k, standardize=True).fit(X)
+    assert recovery.recovered_variance_ratio_[-1] == pytest.approx(
+        recovered_by_hand(X, recovery.components_)
+    )
+    assert recovery.recovered_variance_ratio_[-1] >= variance.recovered_variance_ratio_[-1] - 1e-12
+    assert (recovery.cardinality_ <= k).all()
+    eigenvalues = np.linalg.eigvalsh(np.corrcoef(X.T))[::-1]
+    assert recovery.recovered_variance_ratio_[-1] <= eigenvalues[:r].sum() / 13 + 1e-12
+
+
+def test_one_component_is_the_best_of_all_supports():
+    Y = X[:, :7]
+    R = np.corrcoef(Y.T)
+    best = 0.0
+    for support in combinations(range(7), 2):
+        T = list(support)
+        best = max(
+            best,
+            np.linalg.eigvals(np.linalg.solve(R[np.ix_(T, T)], (R @ R)[np.ix_(T, T)])).real.max(),
+        )
+    model = SparsePCA(1, n_nonzero=2, objective="recovery", standardize=True).fit(Y)
+    assert model.recovered_variance_ratio_[0] == pytest.approx(best / 7, rel=1e-6)
+
+
+def test_sparse_and_wide_data_give_the_same():
+    rng = np.random.default_rng(0)
+    wide = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 80)) + rng.standard_normal(
+        (30, 80)
+    )
+    wide[np.abs(wide) < 0.5] = 0
+    settings = {"n_nonzero": 4, "objective": "recovery"}
+    answers = [
+        SparsePCA(2, route=route, **settings).fit(container(wide)).recovered_variance_ratio_
+        for route, container in product(("gram", "data"), (np.asarray, sparse.csr_array))
+    ]
+    for answer in answers[1:]:
+        np.testing.assert_allclose(answer, answers[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"nonnegative": True, "n_nonzero": 3}, "both signs"),
+        ({"orthogonality": "disjoint", "n_nonzero": 3}, "orthogonality='disjoint'"),
+        ({"certify": "instant", "n_nonzero": 3}, "certify='instant'"),
+        ({"constraint": Groups([0, 1] * 6 + [0], n_groups=1)}, "Groups has none"),
+    ],
+)
+def test_what_cannot_be_had_together_is_said(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SparsePCA(2, objective="recovery", **parameters).fit(X)
