@@ -7,18 +7,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh
 from sklearn.utils.validation import check_array, validate_data
 
 from loadstone._sklearn_compat import _check_sample_weight, _get_feature_names
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, ExplicitCovariance, Moments
+from loadstone.covariance import Array, Covariance, Moments
 from loadstone.covariance.containers import is_dask
 
 #: Names of features, as data frames have them.
 Names = Sequence[str] | Array
-#: Most negative eigenvalue, relative to the largest, that rounding explains.
-PSD_TOL = 1e-6
 #: Beyond this, or its inverse, squares of variances overflow or vanish.
 LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
 
@@ -168,45 +165,6 @@ def _named(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str
     shown = [str(i) if names is None else repr(str(names[i])) for i in indices[:at_most]]
     more = f" and {len(indices) - at_most} more" if len(indices) > at_most else ""
     return ", ".join(shown) + more
-
-
-def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:
-    """A matrix given in place of data: square, finite, symmetric, positive semi-definite."""
-    matrix = np.asarray(S)
-    if matrix.dtype.kind not in "fiub":
-        msg = f"the covariance has dtype {matrix.dtype}; expected real numbers"
-        raise ValueError(msg)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        msg = f"the covariance has shape {matrix.shape}; expected a square matrix. Use fit for data"
-        raise ValueError(msg)
-    matrix = matrix.astype(np.float32 if matrix.dtype == np.float32 else np.float64, copy=False)
-    if not np.isfinite(matrix).all():
-        msg = "the covariance contains NaN or infinity; compute it from complete data"
-        raise ValueError(msg)
-    largest = float(np.abs(matrix).max())
-    asymmetry = float(np.abs(matrix - matrix.T).max())
-    if asymmetry > 1e-8 * largest and asymmetry > 1e3 * np.finfo(matrix.dtype).eps * largest:
-        msg = (
-            f"the matrix is not symmetric: entries differ from their mirror by up to {asymmetry:.3g}; "
-            "use (S + S.T) / 2 if that is rounding, or fit if this is data"
-        )
-        raise ValueError(msg)
-    matrix = (matrix + matrix.T) / 2
-    if largest == 0:
-        msg = "the covariance is zero throughout, so there is no variance to explain"
-        raise ValueError(msg)
-    smallest, top = eigvalsh(matrix)[[0, -1]]
-    if smallest < -PSD_TOL * top:
-        msg = (
-            f"the matrix is not positive semi-definite: its eigenvalues go down to {smallest:.3g} "
-            f"(largest {top:.3g}), so it is no covariance. Pairwise-complete correlations can do that; "
-            "project it on the semi-definite matrices, or fit the data"
-        )
-        raise ValueError(msg)
-    if n_samples is not None and n_samples < 2:
-        msg = f"n_samples={n_samples} must be at least 2"
-        raise ValueError(msg)
-    return ExplicitCovariance(matrix, float("nan") if n_samples is None else float(n_samples))
 
 
 def check_n_samples_known(S: Covariance, who: str) -> None:

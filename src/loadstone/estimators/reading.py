@@ -18,10 +18,10 @@ from loadstone.covariance import (
     materialise,
 )
 from loadstone.covariance.containers import is_dask, rows_of
+from loadstone.covariance.given import check_covariance
 from loadstone.covariance.moments import cancellation
 from loadstone.covariance.route import CANCELLATION_LIMIT
 from loadstone.estimators.checks import (
-    check_covariance,
     check_moments,
     check_rows,
     check_weights,
