@@ -55,7 +55,9 @@ def test_quiet_prints_nothing_and_the_folder_is_named_after_the_file(run, wine_c
     result = run("fit", wine_csv, "--quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert files_in(tmp_path / "wine-loadstone") == RESULTS
-    assert (load_model(tmp_path / "wine-loadstone" / "model.npz").cardinality_ == 5).all()
+    model = load_model(tmp_path / "wine-loadstone" / "model.npz")
+    assert model.n_nonzero == "auto"
+    assert (model.cardinality_ == model.n_nonzero_).all()
 
 
 def write_all_kinds(folder):

@@ -88,7 +88,7 @@ def test_without_constraints_it_is_pca(cls):
     from sklearn.decomposition import PCA
 
     X = data(3)
-    model, pca = cls(4, nonnegative=False).fit(X), PCA(4).fit(X)
+    model, pca = cls(4, n_nonzero=None, nonnegative=False).fit(X), PCA(4).fit(X)
     flip = np.sign(pca.components_[np.arange(4), np.abs(pca.components_).argmax(axis=1)])
     np.testing.assert_allclose(model.components_, pca.components_ * flip[:, None], atol=1e-8)
     np.testing.assert_allclose(model.explained_variance_, pca.explained_variance_, rtol=1e-9)

@@ -128,8 +128,8 @@ def test_the_angle_is_kept_where_deflation_alone_would_not(angle):
 
 def test_without_a_cardinality_strict_components_are_pca():
     X = made_up(6)
-    strict = SparsePCA(3, orthogonality="strict").fit(X)
-    plain = SparsePCA(3).fit(X)
+    strict = SparsePCA(3, n_nonzero=None, orthogonality="strict").fit(X)
+    plain = SparsePCA(3, n_nonzero=None).fit(X)
     np.testing.assert_allclose(strict.components_, plain.components_, atol=1e-8)
 
 

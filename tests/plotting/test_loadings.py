@@ -63,7 +63,7 @@ def test_heat_map_shows_the_features_in_use_and_no_others(model):
 
 
 def test_heat_map_of_signed_components_has_zero_in_the_middle():
-    model = SparsePCA(2, standardize=True).fit(load_wine().data)
+    model = SparsePCA(2, n_nonzero=None, standardize=True).fit(load_wine().data)
     low, high = plot_loadings_heatmap(model).images[0].get_clim()
     assert low == -high
 

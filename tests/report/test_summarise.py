@@ -100,11 +100,11 @@ def test_path_names_what_is_chosen(model, wine, path):
 def test_large_results_are_cut_and_the_cut_is_told():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((MAX_SAMPLES + 100, 4))
-    summary = summarise(SparsePCA(1).fit(X), X)
+    summary = summarise(SparsePCA(1, n_nonzero=None).fit(X), X)
     assert len(summary["scores"]["values"]) == MAX_SAMPLES
     assert any("evenly spaced" in note for note in summary["notes"])
     wide = rng.standard_normal((5, MAX_LOADINGS + 7))
-    summary = summarise(SparsePCA(1).fit(wide))
+    summary = summarise(SparsePCA(1, n_nonzero=None).fit(wide))
     assert len(summary["components"][0]["loadings"]) == MAX_LOADINGS
     assert any("1007 non-zero loadings" in note for note in summary["notes"])
 

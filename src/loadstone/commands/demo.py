@@ -25,7 +25,7 @@ def demo(terminal: Terminal, output: Path | None, *, force: bool) -> None:
     refuse_existing([picture], force=force)
     X = load_wine(as_frame=True).data
     model = SparsePCA(3, n_nonzero=4, nonnegative=True, standardize=True).fit(X)
-    pca = SparsePCA(3, standardize=True).fit(X)
+    pca = SparsePCA(3, n_nonzero=None, standardize=True).fit(X)
     _draw(model, picture)
     _print(terminal, model, pca, X.shape)
     terminal.say(f"Picture: {picture}")

@@ -44,7 +44,7 @@ def build_estimator(method: str, options: dict[str, Any], n_features: int) -> An
     if "constraint" in options:
         # Signs are up to the constraint, also where a method is non-negative by default.
         options = {**options, "nonnegative": False}
-    elif "n_nonzero" in known and "n_nonzero" not in options:
+    elif "n_nonzero" in known and known["n_nonzero"].default is None and "n_nonzero" not in options:
         options = {**options, "n_nonzero": default_size(n_features)}
     return cls(**options)
 

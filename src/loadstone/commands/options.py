@@ -73,7 +73,8 @@ Nonzero = Annotated[
         "-k",
         metavar="N",
         help="Features per component: a number, a fraction, 'all', or one per component "
-        "(5,5,10). By default 10, or a third of the features if there are fewer than 30. "
+        "(5,5,10). By default as many as recover 90 % of what PCA recovers, at most 50; for other "
+        "methods than sparse 10, or a third of the features if there are fewer than 30. "
         "With --groups: features of each group, by default all.",
     ),
 ]

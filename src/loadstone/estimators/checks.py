@@ -253,14 +253,18 @@ def _by_name(asked: Any, label: str, names: Names | None) -> Any:
 
 def check_alone(constraint: Any, parameters: Mapping[str, Any]) -> None:
     """Refuse a constraint beside the flat parameters that would build another one."""
-    flat = {"n_nonzero": None, "nonnegative": False, "forced": None, "forbidden": None}
-    given = [name for name, unset in flat.items() if parameters.get(name, unset) is not unset]
+    flat = ("n_nonzero", "nonnegative", "forced", "forbidden")
+    given = [name for name in flat if not _is_unset(parameters.get(name))]
     if given:
         msg = (
             f"constraint={constraint!r} and {given[0]}={parameters[given[0]]!r} both say what a "
             f"component may look like; give one of them, and the rest to the constraint"
         )
         raise ValueError(msg)
+
+
+def _is_unset(value: Any) -> bool:
+    return value is None or value is False or (isinstance(value, str) and value == "auto")
 
 
 def build_constraints(

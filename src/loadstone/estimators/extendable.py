@@ -120,20 +120,21 @@ def _more_sizes(
     model: SequentialComponents, n_more: int, n_nonzero: Any, data: Reading
 ) -> list[int]:
     """Sizes of the new components."""
-    if n_nonzero is None and np.ndim(model.n_nonzero) == 1:
+    if n_nonzero is not None:
+        return check_sizes(n_nonzero, n_more, data.n_features)
+    if np.ndim(model.n_nonzero) == 1:
         msg = (
             f"n_nonzero={model.n_nonzero!r} gives sizes for the first components only; "
             "pass n_nonzero for the new ones"
         )
         raise ValueError(msg)
-    sizes = model.n_nonzero if n_nonzero is None else n_nonzero
-    return check_sizes(sizes, n_more, data.n_features)
+    return model.sizes_on(n_more, data.n_features)
 
 
 def _sizes_asked_for(model: SequentialComponents, data: Reading) -> list[int]:
     """How many features each of the components there are could have used."""
     n_asked = model.n_components_ if np.ndim(model.n_nonzero) == 0 else len(model.n_nonzero)
-    asked = check_sizes(model.n_nonzero, n_asked, data.n_features)[: model.n_components_]
+    asked = model.sizes_on(n_asked, data.n_features)[: model.n_components_]
     asked += [1] * (model.n_components_ - len(asked))
     forced = model.get_params(deep=False).get("forced")
     n_forced = check_features(forced, "forced", data.n_features, data.names).size

@@ -128,9 +128,11 @@ class SequentialComponents(Components):
         list of Constraint
             One for each of ``n_components``.
         """
-        return self._constraints(
-            data, check_sizes(self.n_nonzero, self.n_components, data.n_features)
-        )
+        return self._constraints(data, self.sizes_on(self.n_components, data.n_features))
+
+    def sizes_on(self, n_components: int, n_features: int) -> list[int]:
+        """How many features each component may use."""
+        return check_sizes(self.n_nonzero, n_components, n_features)
 
     def _constraints(self, data: Reading, sizes: list[int]) -> Sequence[Constraint]:
         """One constraint per component; features that do not vary are never offered."""

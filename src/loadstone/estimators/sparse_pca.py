@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, ClassVar
 
-from loadstone._sklearn_compat import Options, StrOptions
+from sklearn.base import clone
+
+from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
 from loadstone.certificates import Certificate, prove
 from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
+from loadstone.estimators.checks import check_sizes
 from loadstone.estimators.extendable import ExtendableMixin
-from loadstone.estimators.found import Found, Task
+from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.sequential import Rival, SequentialComponents
 from loadstone.extraction import signed
+from loadstone.extraction.size import SizeChoice, choose_size
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
@@ -33,6 +39,13 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     Parameters
     ----------
+    n_nonzero : "auto", int, float, array-like or None, default="auto"
+        Features per component: a number, a fraction in (0, 1], or one of these per
+        component. ``"auto"`` takes the smallest size whose components recover ``target`` of
+        what as many principal components recover, at most 50. ``None`` uses all features,
+        which is PCA.
+    target : float, default=0.9
+        For ``n_nonzero="auto"``: share of the variance PCA recovers.
     objective : {"variance", "recovery"}, default="variance"
         What components are best at: the variance of their scores, which finds groups of
         features that belong together, or how much of *all* features a regression on their
@@ -50,6 +63,13 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         the matrix, by the dual bound (seconds for hundreds of features), or by branch
         and bound as well (up to a proven optimum, without a time limit).
 
+    Attributes
+    ----------
+    n_nonzero_ : int
+        The size chosen, with ``n_nonzero="auto"`` only.
+    size_path_ : dict of ndarray
+        ``n_nonzero`` and ``share_of_pca`` of the sizes tried, with ``n_nonzero="auto"`` only.
+
     See Also
     --------
     ExactSparsePCA : Searches until the optimum is proven.
@@ -58,7 +78,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     Notes
     -----
-    With ``n_nonzero=None`` and ``nonnegative=False`` this is PCA.
+    With ``n_nonzero=None`` and ``nonnegative=False`` this is PCA. The components are best
+    together: with ``refine`` none of them is the best one on its own.
 
     References
     ----------
@@ -93,6 +114,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         ),
     )
 
+    n_nonzero: Any = "auto"
+    target: float = 0.9
     objective: str = "variance"
     effort: str = "balanced"
     min_angle: float = 85.0
@@ -103,8 +126,13 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     tol: float = 1e-6
     certify: Any = False
 
+    n_nonzero_: ClassVar[int]
+    size_path_: ClassVar[dict[str, Array]]
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "orthogonality": SHARED["orthogonality"].rule,
+        "n_nonzero": [StrOptions({"auto"}), *SHARED["n_nonzero"].rule],
+        "target": [Interval(Real, 0, 1, closed="right")],
         "objective": [StrOptions({"variance", "recovery"})],
         "effort": [StrOptions(set(PORTFOLIOS))],
         "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
@@ -115,7 +143,41 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         # Proofs report their progress as tasks too, and nobody knows how many.
         return None if self.certify else self.n_components
 
+    def sizes_on(self, n_components: int, n_features: int) -> list[int]:
+        """How many features each component may use; the size chosen where none was given."""
+        chosen = vars(self).get("n_nonzero_", n_features)
+        asked = chosen if isinstance(self.n_nonzero, str) else self.n_nonzero
+        return check_sizes(asked, n_components, n_features)
+
     def _search(self, task: Task) -> Found:
+        if not isinstance(self.n_nonzero, str) or self.constraint is not None:
+            return self._sized(task)
+        choice = self._size(task)
+        sized: SparsePCA = clone(self).set_params(n_nonzero=choice.n_nonzero)
+        found = sized._sized(task)
+        told = {
+            "n_nonzero_": choice.n_nonzero,
+            "size_path_": {"n_nonzero": choice.sizes, "share_of_pca": choice.shares},
+        }
+        remark = (
+            f"n_nonzero='auto' took {choice.n_nonzero} features, which recover "
+            f"{choice.shares[-1]:.0%} of what PCA recovers, less than target={self.target}; give a "
+            "size, or a lower target"
+        )
+        remarks = found.told if choice.reached else (*found.told, remark)
+        return replace(found, values={**found.values, **told}, told=remarks)
+
+    def _size(self, task: Task) -> SizeChoice:
+        """The size for ``n_nonzero="auto"``, by quick searches."""
+        quick: SparsePCA = clone(self).set_params(effort="fast", certify=False)
+        n_available = task.data.n_features - int(task.data.moments.constant.sum())
+
+        def find(size: int) -> Array:
+            return quick.set_params(n_nonzero=size)._sized(replace(task, report=silent)).loadings
+
+        return choose_size(task.data.S, self.n_components, n_available, self.target, find)
+
+    def _sized(self, task: Task) -> Found:
         if self.objective == "variance":
             return super()._search(task)
         constraints = self.constraints_on(task.data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 
@@ -13,6 +14,8 @@ UNREADABLE_NPZ = (
     OSError,
     OverflowError,
     RuntimeError,
+    SyntaxError,
+    tokenize.TokenError,
     TypeError,
     ValueError,
     zipfile.BadZipFile,

@@ -75,7 +75,7 @@ class Spannogram:
         if constraint.forced.size:
             return (
                 f"the spannogram cannot force features into a component "
-                f"({constraint.forced.size} asked for); use Portfolio"
+                f"({constraint.forced.size} asked for); use SparsePCA"
             )
         return None
 

@@ -1,0 +1,64 @@
+"""n_nonzero="auto": the smallest size that recovers most of what PCA recovers."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+
+from loadstone import SparsePCA, load_model, save_model
+from loadstone.extraction.size import size_ladder
+
+
+def share_of_pca(X, model):
+    """What least squares on the scores recovers, over the sum of the largest eigenvalues."""
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    T = Z @ model.components_.T
+    fitted = T @ np.linalg.lstsq(T, Z, rcond=None)[0]
+    top = np.linalg.svd(Z, compute_uv=False)[: len(model.components_)]
+    return np.sum(fitted**2) / np.sum(top**2)
+
+
+@pytest.mark.parametrize(("load", "size"), [(load_wine, 2), (load_breast_cancer, 4)])
+@pytest.mark.parametrize("target", [0.9, 0.8])
+def test_the_size_reaches_the_target_and_the_next_smaller_one_does_not(load, size, target):
+    X = load().data
+    model = SparsePCA(3, standardize=True, target=target).fit(X)
+    assert (model.cardinality_ == model.n_nonzero_).all()
+    assert share_of_pca(X, model) >= target - 0.01
+    if target == 0.9:
+        assert model.n_nonzero_ == size
+    smaller = model.size_path_["n_nonzero"] < model.n_nonzero_
+    assert (model.size_path_["share_of_pca"][smaller] < target).all()
+
+
+def test_the_ladder_has_every_small_size_and_ends_at_fifty():
+    assert size_ladder(6).tolist() == [1, 2, 3, 4, 5, 6]
+    assert size_ladder(1000).tolist() == [1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 50]
+    assert size_ladder(1).tolist() == [1]
+
+
+def test_a_target_out_of_reach_is_told():
+    X = np.random.default_rng(0).standard_normal((400, 600))
+    with pytest.warns(UserWarning, match="n_nonzero='auto' took 50 features, which recover .* %"):
+        model = SparsePCA(2, effort="fast").fit(X)
+    assert model.n_nonzero_ == 50
+
+
+def test_more_components_and_model_files_remember_the_size(tmp_path):
+    X = load_digits().data
+    X = X[:, X.std(axis=0) > 0]
+    model = SparsePCA(2).fit(X)
+    again = load_model(save_model(model, tmp_path / "m.npz"))
+    assert again.n_nonzero == "auto"
+    assert again.n_nonzero_ == model.n_nonzero_
+    again.add_components(X)
+    assert again.n_components_ == 3
+    assert again.cardinality_[2] == model.n_nonzero_
+    assert again.n_nonzero_ == model.n_nonzero_
+
+
+def test_a_second_fit_chooses_again():
+    X = load_breast_cancer().data
+    model = SparsePCA(3, standardize=True).fit(X)
+    first = model.n_nonzero_
+    assert SparsePCA(3, standardize=True, target=0.99).fit(X).n_nonzero_ > first
+    assert model.set_params(target=0.99).fit(X).n_nonzero_ > first
