@@ -18,25 +18,22 @@ N_FEATURES = 8
 
 def solver_table() -> str:
     """The table in Markdown, with the reasons of refusals as a numbered list below it."""
-    asked = solvers()
+    kinds = constraints()
     reasons: list[str] = []
     rows = [
-        [words, *(_answer(solver, flavours, reasons) for solver in asked)]
-        for words, flavours in constraints().items()
+        [
+            f"`{type(solver).__name__}`",
+            *(_answer(solver, flavours, reasons) for flavours in kinds.values()),
+        ]
+        for solver in solvers()
     ]
-    head = ["", *(f"`{type(solver).__name__}`" for solver in asked)]
     listed = "".join(f"{i}. {reason}\n" for i, reason in enumerate(reasons, start=1))
-    return f"{markdown_table(head, rows)}\n{listed}"
+    return f"{markdown_table(['solver', *kinds], rows)}\n{listed}"
 
 
 def constraints() -> dict[str, list[Any]]:
-    """Examples of every kind of constraint, those that decide about signs apart."""
-    found: dict[str, list[Any]] = {}
-    for kind in KINDS:
-        for example in kind.examples(N_FEATURES):
-            flavour = "" if example.signs is None else ", signs given"
-            found.setdefault(f"`{kind.__name__}`{flavour}", []).append(example)
-    return found
+    """Examples of every kind of constraint, in all its flavours."""
+    return {f"`{kind.__name__}`": kind.examples(N_FEATURES) for kind in KINDS}
 
 
 def solvers() -> list[Any]:
