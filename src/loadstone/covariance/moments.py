@@ -120,6 +120,9 @@ def _sparse_sums(
 ) -> tuple[Array, Array]:
     """First and second moments about ``reference``: stored entries, then all the zeros."""
     stored = block.tocoo()
+    if not block.has_canonical_format:
+        # An entry may be stored in several parts, and squares of parts are no square of their sum.
+        stored.sum_duplicates()
     n_features = block.shape[1]
     rows, columns = stored.coords if hasattr(stored, "coords") else (stored.row, stored.col)
     values = stored.data.astype(np.float64) - reference[columns]

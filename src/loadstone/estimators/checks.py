@@ -33,6 +33,8 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
     if is_dask(X) or isinstance(X, np.memmap):
         return _check_out_of_core(X, min_samples)
     _refuse_text_columns(X)
+    if np.ma.isMaskedArray(X):
+        X = _unmasked(X, allow_nan=allow_nan)
     finite: Any = "allow-nan" if allow_nan else True
     try:
         return check_array(
@@ -69,6 +71,19 @@ def _check_out_of_core(X: Any, min_samples: int) -> Any:
         )
         raise ValueError(msg)
     return X
+
+
+def _unmasked(X: Any, *, allow_nan: bool) -> Any:
+    """A masked array as an ordinary one: what is masked is missing, and not what lies below."""
+    if not np.ma.is_masked(X):
+        return X.data
+    if not allow_nan:
+        msg = (
+            f"X is a masked array with {np.ma.count_masked(X)} masked value(s), which are missing "
+            "values; fill or drop them, or use SparseProbabilisticPCA, which handles them"
+        )
+        raise ValueError(msg)
+    return X.astype(np.float32 if X.dtype == np.float32 else np.float64).filled(np.nan)
 
 
 def _refuse_text_columns(X: Any) -> None:
@@ -139,9 +154,11 @@ def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64
     largest = float(moments.variance.max())
     limit = LARGEST_VARIANCE[np.dtype(dtype).name]
     if largest > limit or 0 < largest < 1 / limit:
+        single = np.dtype(dtype) == np.float32
         msg = (
             f"the largest variance is {largest:.3g}, where products of variances leave the range of "
-            f"{np.dtype(dtype).name}; rescale X to a more usual unit, or convert it to float64"
+            f"{np.dtype(dtype).name}; rescale X to a more usual unit"
+            f"{', or convert it to float64' if single else ''}"
         )
         raise ValueError(msg)
     if moments.constant.all():

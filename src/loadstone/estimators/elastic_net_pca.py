@@ -118,7 +118,7 @@ class ElasticNetPCA(Components):
                 "sizes with n_nonzero"
             )
             raise ValueError(msg)
-        matrix = found.matrix[:, alive]
+        matrix = found.matrix[:, alive].astype(S.dtype, copy=False)
         if self.renormalize:
             matrix = _renormalised(S, matrix)
         new = _explains_more(S, matrix)

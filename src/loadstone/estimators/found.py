@@ -211,16 +211,16 @@ def is_fitted_name(name: str) -> bool:
 def tell(said: Reading | Fitted) -> None:
     """Every warning of a fit: what the data and what the search has to say."""
     for remark in said.remarks:
-        warnings.warn(remark, UserWarning, stacklevel=_user_level())
+        warnings.warn(remark, UserWarning, stacklevel=user_level())
     if isinstance(said, Reading):
         return
     for stop in UNFINISHED:
         if stop in said.stops:
-            warnings.warn(stop.value, ConvergenceWarning, stacklevel=_user_level())
+            warnings.warn(stop.value, ConvergenceWarning, stacklevel=user_level())
 
 
-def _user_level() -> int:
-    """How many frames up the code of the user is: the first one outside the libraries."""
+def user_level() -> int:
+    """``stacklevel`` of the code of the user: the first frame up that is outside the libraries."""
     # Level 1 is the caller of this function, as warnings count.
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):

@@ -104,7 +104,17 @@ class SequentialComponents(Components):
         )
 
     def plan(self, task: Task) -> Plan:
-        """How components follow each other, as the parameters say."""
+        """How components follow each other, as the parameters say.
+
+        Parameters
+        ----------
+        task : Task
+            The fit it is for.
+
+        Returns
+        -------
+        Plan
+        """
         asked = self.get_params(deep=False)
         angle = {"min_angle": asked["min_angle"]} if "min_angle" in asked else {}
         if "refine" in asked:

@@ -12,7 +12,7 @@ import numpy as np
 
 from loadstone._sklearn_compat import Options, StrOptions, validate_parameter_constraints
 from loadstone.covariance import Array
-from loadstone.estimators.found import tell
+from loadstone.estimators.found import tell, user_level
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import read, read_covariance
 from loadstone.selection.path import (
@@ -137,7 +137,7 @@ def check_n_nonzeros(n_nonzeros: Any, n_features: int, n_constant: int = 0) -> A
     sizes = np.unique(np.asarray(asked, dtype=np.intp))
     if sizes.size != len(asked) or not np.array_equal(sizes, asked):
         msg = "n_nonzeros was unsorted or had repeated sizes; it is used sorted and without repeats"
-        warnings.warn(msg, UserWarning, stacklevel=3)
+        warnings.warn(msg, UserWarning, stacklevel=user_level())
     return sizes
 
 

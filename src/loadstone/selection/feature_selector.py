@@ -14,7 +14,7 @@ from loadstone._sklearn_compat import BaseEstimator, StrOptions, TransformerMixi
 from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask
 from loadstone.estimators.base import FitMixin, field
-from loadstone.estimators.checks import check_sizes
+from loadstone.estimators.checks import check_new_rows, check_sizes
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA
@@ -174,6 +174,7 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
                 "data, or use method='component'"
             )
             raise TypeError(msg)
+        _refuse_not_dense(data.rows, data.weights)
         # As published, the data is not centred: on centred data the ranking finds outliers.
         rows = np.asarray(data.rows, dtype=np.float64)
         varying = np.flatnonzero(~data.moments.constant)
@@ -185,6 +186,24 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         scores[varying] = contributions
         ranking = varying[order]
         return Chosen(ranking, scores, _too_few(ranking, size, "feature varies"))
+
+    def transform(self, X: Any) -> Any:
+        """``X`` without the features that are not kept.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            New data.
+
+        Returns
+        -------
+        X_kept : array of shape (n_samples, n_features_to_select_)
+            In the order of the features; lazy where ``X`` is a Dask array.
+        """
+        if not is_dask(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        return check_new_rows(self, X)[:, np.flatnonzero(self.support_)]
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from loadstone._sklearn_compat import StrOptions
 from loadstone.covariance import Array
 from loadstone.estimators.base import Components, field, seeded
+from loadstone.estimators.checks import check_weights
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.projection import share_explained
 from loadstone.estimators.reading import Reading, read_rows
@@ -188,9 +189,10 @@ def _held_out_score(model: SparsePCA, data: Reading, fold: Fold) -> float:
     """Share of the held-out variance that components of the other samples reconstruct."""
     train, test = fold
     weights = data.weights
+    rows = _safe_indexing(data.rows, train)
     part = read_rows(
-        _safe_indexing(data.rows, train),
-        None if weights is None else weights[train],
+        rows,
+        None if weights is None else check_weights(weights[train], rows),
         standardize=model.standardize,
         route=model.route,
         n_products=model._expected_products(),
