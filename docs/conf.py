@@ -9,6 +9,12 @@ import loadstone
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
 
+from class_members import methods_of, properties_of  # noqa: E402
+from registry_tables import write_all  # noqa: E402
+
+#: Lists and tables that pages include; made here, because autosummary reads source files.
+write_all(HERE)
+
 project = "loadstone"
 author = "The loadstone developers"
 copyright = "The loadstone developers"
@@ -21,14 +27,22 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
-    "compatibility_table",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_templates", "examples", "gallery/GALLERY_HEADER.rst"]
+exclude_patterns = [
+    "_build",
+    "_made_*",
+    "_templates",
+    "examples",
+    "recipes",
+    "gallery/GALLERY_HEADER.rst",
+]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-autosummary_generate = True
+templates_path = ["_templates"]
+autosummary_generate = ["_made_api.md"]
+autosummary_context = {"methods_of": methods_of, "properties_of": properties_of}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.registry import entries
+
 SRC = Path(__file__).resolve().parents[1] / "src" / "loadstone"
 FILES = sorted(SRC.rglob("*.py"))
 #: From the top down; a folder may import only what stands after it.
@@ -81,6 +83,49 @@ def test_modules_stay_small_and_well_named(path):
     assert len(path.read_text().splitlines()) <= MAX_LINES
     assert path.stem not in {"utils", "helpers", "common", "misc"}
     assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+def functions_of(tree):
+    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def n_lines(function):
+    """Lines of a function without its docstring."""
+    first = function.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    doc = first.end_lineno - first.lineno + 1 if documented else 0
+    return function.end_lineno - function.lineno + 1 - doc
+
+
+#: The options of a command are its signature; what it does is short.
+LONG_SIGNATURES = {"commands/app.py"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_functions_stay_small(path):
+    if str(path.relative_to(SRC)) in LONG_SIGNATURES:
+        return
+    for function in functions_of(ast.parse(path.read_text())):
+        assert n_lines(function) <= 50, f"{function.name} is too long"
+        if module_of(path) == "estimators":
+            assert function.end_lineno - function.lineno < 50, f"{function.name} is too long"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_nobody_guesses_what_self_has_or_imports_the_root(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"getattr", "hasattr"}:
+            assert ast.unparse(node.args[0]) != "self", f"line {node.lineno}"
+        if isinstance(node, ast.Import):
+            assert "loadstone" not in {alias.name for alias in node.names}, f"line {node.lineno}"
+        if isinstance(node, ast.ImportFrom):
+            assert node.module != "loadstone", f"line {node.lineno}"
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda e: e.name)
+def test_estimators_are_at_most_three_classes_deep(entry):
+    classes = [c for c in entry.load().__mro__ if c.__module__.startswith("loadstone")]
+    assert len([c for c in classes if not c.__name__.endswith("Mixin")]) <= 3
 
 
 def test_importing_the_package_is_light():

@@ -97,6 +97,9 @@ def test_the_versions_of_python_agree():
         if isinstance(node, ast.Assign)
     }
     assert named == ast.literal_eval(assigned["PYTHONS"])
+    workflow = yaml_of(".github/workflows/ci.yml")["jobs"]["run"]
+    assert named == workflow["strategy"]["matrix"]["python"]
+    assert workflow["steps"][-1] == {"run": "bash .ci/run"}
     assert PROJECT["project"]["requires-python"] == f">={named[0]}"
     assert PROJECT["tool"]["mypy"]["python_version"] == named[0]
 

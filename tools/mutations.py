@@ -40,6 +40,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -188,6 +189,9 @@ def main(words: Sequence[str]) -> int:
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     for name in LARGE:
         importlib.import_module(name)
+    # The same examples in every run, so that what is caught once is caught again.
+    hypothesis.settings.register_profile("mutations", derandomize=True, deadline=None)
+    hypothesis.settings.load_profile("mutations")
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         copy = Copy(Path(folder))

@@ -1,4 +1,4 @@
-"""``solver-table``: which solver takes which constraint, asked of the solvers themselves."""
+"""Which solver takes which constraint, asked of the solvers themselves."""
 
 from __future__ import annotations
 
@@ -6,92 +6,71 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any
 
-from docutils import nodes
-from docutils.parsers.rst import Directive
+from markdown_table import markdown_table
 
-from loadstone.constraints import L1Budget, LoadingConstraint
+from loadstone.constraints import KINDS
 
-N_FEATURES = 6
+N_FEATURES = 8
 
 
-def constraints() -> dict[str, Any]:
-    """One constraint of each kind, with the words of the table."""
-    return {
-        "n_nonzero": LoadingConstraint(N_FEATURES, 2),
-        "n_nonzero, nonnegative": LoadingConstraint(N_FEATURES, 2, nonnegative=True),
-        "nonnegative alone": LoadingConstraint(N_FEATURES, N_FEATURES, nonnegative=True),
-        "L1 budget": L1Budget(N_FEATURES, 1.5),
-        "L1 budget, nonnegative": L1Budget(N_FEATURES, 1.5, nonnegative=True),
-    }
+def solver_table() -> str:
+    """The table in Markdown, with the reasons of refusals as a numbered list below it."""
+    asked = solvers()
+    reasons: list[str] = []
+    rows = [
+        [words, *(_answer(solver, flavours, reasons) for solver in asked)]
+        for words, flavours in constraints().items()
+    ]
+    head = ["", *(f"`{type(solver).__name__}`" for solver in asked)]
+    listed = "".join(f"{i}. {reason}\n" for i, reason in enumerate(reasons, start=1))
+    return f"{markdown_table(head, rows)}\n{listed}"
+
+
+def constraints() -> dict[str, list[Any]]:
+    """Examples of every kind of constraint, those that decide about signs apart."""
+    found: dict[str, list[Any]] = {}
+    for kind in KINDS:
+        for example in kind.examples(N_FEATURES):
+            flavour = "" if example.signs is None else ", signs given"
+            found.setdefault(f"`{kind.__name__}`{flavour}", []).append(example)
+    return found
 
 
 def solvers() -> list[Any]:
-    """An instance of every solver that can be asked."""
-    package = importlib.import_module("loadstone.solvers")
-    found = {}
-    for info in pkgutil.iter_modules(package.__path__, prefix="loadstone.solvers."):
-        if info.name.endswith("_kernels"):
-            continue
-        module = importlib.import_module(info.name)
-        for name, cls in inspect.getmembers(module, inspect.isclass):
-            if (
-                cls.__module__ == info.name
-                and dataclasses.is_dataclass(cls)
-                and hasattr(cls, "refuses")
-            ):
-                try:
-                    found[name] = cls()
-                except TypeError:
-                    continue
-    return [found[name] for name in sorted(found)]
+    """An instance of every solver below ``loadstone.solvers``, in the order of their names."""
+    found = [cls() for cls in _classes("loadstone.solvers") if _is_solver(cls)]
+    return sorted(found, key=lambda solver: type(solver).__name__)
 
 
-class SolverTable(Directive):
-    """The table, made when the page is built."""
-
-    has_content: ClassVar[bool] = False
-
-    def run(self) -> list[nodes.Node]:
-        kinds = constraints()
-        remarks: list[str] = []
-        rows = [["solver", *kinds]]
-        for solver in solvers():
-            row = [type(solver).__name__]
-            for constraint in kinds.values():
-                reason = solver.refuses(constraint)
-                if reason is None:
-                    row.append("yes")
-                else:
-                    if reason not in remarks:
-                        remarks.append(reason)
-                    row.append(f"no ({remarks.index(reason) + 1})")
-            rows.append(row)
-        listed = nodes.enumerated_list()
-        for remark in remarks:
-            listed += nodes.list_item("", nodes.paragraph(text=remark))
-        return [_table(rows), *([listed] if remarks else [])]
+def _is_solver(cls: type) -> bool:
+    return dataclasses.is_dataclass(cls) and {"refuses", "__call__"} <= set(vars(cls))
 
 
-def _table(rows: list[list[str]]) -> nodes.table:
-    table = nodes.table()
-    group = nodes.tgroup(cols=len(rows[0]))
-    table += group
-    for _ in rows[0]:
-        group += nodes.colspec(colwidth=1)
-    for kind, part in ((nodes.thead, rows[:1]), (nodes.tbody, rows[1:])):
-        body = kind()
-        for row in part:
-            line = nodes.row()
-            for cell in row:
-                line += nodes.entry("", nodes.paragraph(text=cell))
-            body += line
-        group += body
-    return table
+def _classes(package: str) -> Iterator[type]:
+    root = importlib.import_module(package)
+    for info in pkgutil.walk_packages(root.__path__, prefix=f"{package}."):
+        # Compiled code takes long to load and holds no solver.
+        if not info.name.endswith("_kernels"):
+            module = importlib.import_module(info.name)
+            for _, cls in inspect.getmembers(module, inspect.isclass):
+                if cls.__module__ == info.name:
+                    yield cls
 
 
-def setup(app: Any) -> dict[str, bool]:
-    """Register the directive."""
-    app.add_directive("solver-table", SolverTable)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def _answer(solver: Any, flavours: list[Any], reasons: list[str]) -> str:
+    """Yes, no or in part, with the numbers of the reasons; new reasons are added."""
+    given = [
+        # One reason for all kinds that are refused for it.
+        reason.replace(type(flavour).__name__, "the constraint")
+        for flavour in flavours
+        if (reason := solver.refuses(flavour)) is not None
+    ]
+    if not given:
+        return "yes"
+    reasons += [reason for reason in dict.fromkeys(given) if reason not in reasons]
+    numbers = sorted({reasons.index(reason) + 1 for reason in given})
+    word = "no" if len(given) == len(flavours) else "in part"
+    return f"{word} ({', '.join(map(str, numbers))})"

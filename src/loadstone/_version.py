@@ -1,3 +1,3 @@
 """The version, in a file of its own so that the build reads it without importing anything."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -1,4 +1,4 @@
-"""Soft thresholds, ties and forbidden features of a cardinality, written out by hand."""
+"""Thresholds, ties, forbidden features and budgets of the constraints, written out by hand."""
 
 from itertools import combinations
 
@@ -68,7 +68,6 @@ def test_ties_go_to_the_first_feature():
     for size, expected in ((1, [1]), (2, [1, 4]), (3, [0, 1, 4]), (4, [0, 1, 2, 4])):
         constraint = LoadingConstraint(P, size)
         assert np.flatnonzero(constraint.best_loading(d)).tolist() == expected
-        assert constraint.best_support(d).tolist() == expected
         both = constraint.best_loading(np.column_stack([d, d[::-1]]))
         assert np.flatnonzero(both[:, 0]).tolist() == expected
 
@@ -84,6 +83,15 @@ def test_a_vector_of_zeros_gives_an_allowed_feature():
     w = constraint.best_loading(np.zeros(P))
     assert np.flatnonzero(w).tolist() == [2]
     assert constraint.allows(w)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_a_forbidden_feature_fills_no_place_that_others_leave(nonnegative):
+    d = np.array([9.0, 0, 0, 1.0, 0, 0, 0, 7.0])
+    constraint = LoadingConstraint(P, 4, nonnegative, forbidden=np.array([0, 7]))
+    for found in (constraint.best_loading(d), constraint.shrunken_loading(d)):
+        np.testing.assert_array_equal(found, np.eye(P)[3])
+    assert not {0, 7} & set(constraint.support(constraint.best_loading(d)).tolist())
 
 
 @pytest.mark.parametrize(
@@ -148,3 +156,21 @@ def test_no_vector_of_any_support_beats_the_best_loading(nonnegative):
         worth = np.maximum(d, 0) if nonnegative else np.abs(d)
         best = max(np.sqrt((worth[list(s)] ** 2).sum()) for s in combinations(range(P), 3))
         assert d @ constraint.best_loading(d) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("budget", [1.0, 1.3, 2.0, 5.0])
+def test_a_budget_is_spent_as_its_dual_says(budget, nonnegative):
+    """max <d, w> = min over t >= 0 of |(|d| - t)_+| + t budget, a convex function of t."""
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        d = rng.standard_normal(P) + 0.3
+        worth = np.maximum(d, 0) if nonnegative else np.abs(d)
+        levels = np.linspace(0, worth.max(), 20001)
+        lengths = np.sqrt((np.maximum(worth[:, None] - levels, 0) ** 2).sum(axis=0))
+        best = (lengths + levels * budget).min()
+        w = L1Budget(P, budget, nonnegative).best_loading(d)
+        assert np.abs(w).sum() <= budget * (1 + 1e-10)
+        assert (w**2).sum() == pytest.approx(1)
+        assert d @ w == pytest.approx(best, rel=1e-6)
+        assert not nonnegative or w.min() >= 0

@@ -41,8 +41,10 @@ class EverySupport:
         return None
 
     def __call__(self, S, constraint, rng, starts=None):
-        everything = np.arange(S.n_features)
-        w = best_by_hand(S.block(everything, everything), constraint.n_nonzero)
+        allowed = np.setdiff1d(np.arange(S.n_features), constraint.forbidden)
+        w = np.zeros(S.n_features)
+        size = min(constraint.n_nonzero, allowed.size)
+        w[allowed] = best_by_hand(S.block(allowed, allowed), size)
         return Loadings(w[:, None], np.array([w @ (S @ w)]), 1, Stop.EXACT)
 
 
@@ -97,6 +99,18 @@ def test_the_search_ends_when_the_scores_explain_every_feature():
     assert unexplained[-1] < 1e-12
     assert all(share > 1e-6 for share in unexplained[:-1])
     assert found.exhausted == "no direction with any variance is left"
+
+
+def test_disjoint_components_end_when_the_allowed_features_do():
+    forbidden = np.array([1, 5, 6])
+    constraints = [LoadingConstraint(P, 2, forbidden=forbidden)] * 3
+    plan = Plan(EverySupport(), orthogonality=Orthogonality("disjoint"))
+    found = one_by_one(ExplicitCovariance(matrix(6)), constraints, plan, np.random.default_rng(0))
+    used = np.count_nonzero(found.matrix, axis=1)
+    assert found.matrix.shape[1] == 2
+    assert used[[0, 2, 3, 4]].tolist() == [1, 1, 1, 1]
+    assert not used[forbidden].any()
+    assert found.exhausted is not None
 
 
 @dataclass(frozen=True)

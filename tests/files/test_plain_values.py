@@ -68,7 +68,11 @@ def test_dataclasses_of_the_package_come_back():
     assert found.scale is None
 
 
-@pytest.mark.parametrize("value", [object(), {1: 2}, 1j, np.array([object()])], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [object(), {1: 2}, 1j, np.array([object()])],
+    ids=["object", "dict", "complex", "array"],
+)
 def test_what_has_no_plain_form_is_refused(value):
     with pytest.raises(NotPlainError):
         encode(value, {})

@@ -9,7 +9,7 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, LowRankCovariance, covariance_of
 from loadstone.solvers import portfolio
 from loadstone.solvers.exchange import _best_pair, improve_by_exchange
-from loadstone.solvers.greedy import Greedy, Growth
+from loadstone.solvers.greedy import Greedy, Growth, _three_by_three
 from loadstone.solvers.polish import polish
 from loadstone.solvers.portfolio import Portfolio, working_set
 from loadstone.solvers.support_spectrum import SupportSpectrum
@@ -142,6 +142,15 @@ def test_forward_steps_with_exchanges_equal_trying_every_feature(seed):
     solver = Greedy(direction="forward-backward")
     found = solver(ExplicitCovariance(A), LoadingConstraint(14, 6), np.random.default_rng(0))
     assert np.flatnonzero(found.matrix[:, 0]).tolist() == exchanged_by_hand(A, 6)
+
+
+def test_upper_limits_of_candidates_are_eigenvalues_of_three_by_three_matrices():
+    rng = np.random.default_rng(5)
+    b, c, r = rng.random((3, 6)) * 2
+    found = _three_by_three(1.5, 0.7, b, c, r)
+    for i in range(6):
+        by_hand = np.array([[1.5, 0, c[i]], [0, 0.7, r[i]], [c[i], r[i], b[i]]])
+        assert found[i] == pytest.approx(np.linalg.eigvalsh(by_hand)[-1])
 
 
 def test_lengths_follow_the_support_in_and_out():

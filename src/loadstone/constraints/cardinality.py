@@ -182,15 +182,11 @@ class LoadingConstraint:
         return on_columns(direction, self._shrunken)
 
     def candidates(self, direction: Array) -> Array:
-        """How much each entry is worth keeping: |direction| or its positive part."""
+        """How much each entry is worth keeping: ``|direction|`` or its positive part."""
         worth = np.maximum(direction, 0) if self.nonnegative else np.abs(direction)
         if self.forbidden.size:
             worth[self.forbidden] = -1
         return worth
-
-    def best_support(self, direction: Array) -> Array:
-        """Indices kept by :meth:`best_loading` for a single direction, in order."""
-        return np.sort(self._top(direction[:, None])[:, 0])
 
     def support(self, w: Array) -> Indices:
         """The features of ``w`` and the forced ones."""

@@ -13,11 +13,6 @@ from loadstone.constraints.protocol import Array, Indices
 NONE: Indices = np.empty(0, dtype=np.intp)
 
 
-def as_indices(features: Iterable[int]) -> Indices:
-    """Sorted, each feature once."""
-    return np.unique(np.asarray(features, dtype=np.intp))
-
-
 def refuse_nothing_left(n_features: int, forbidden: Indices) -> None:
     """Raise where no feature may be used."""
     if 0 < n_features <= forbidden.size:

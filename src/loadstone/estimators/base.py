@@ -24,7 +24,7 @@ from loadstone._sklearn_compat import BaseEstimator, CallbackSupportMixin, _fit_
 from loadstone.estimators.attributes import CERTIFICATES, COMPONENTS, INPUT, Attribute
 from loadstone.estimators.docstring import composed
 from loadstone.estimators.found import Fitted, Found, Task, store, tell
-from loadstone.estimators.parameters import rule_of
+from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.projection import ComponentsMixin
 from loadstone.estimators.reading import Reading, read, read_covariance
 
@@ -56,7 +56,7 @@ class FitMixin(CallbackSupportMixin):
         for base in reversed(cls.__mro__):
             own |= vars(base).get("_parameter_constraints", {})
         names = [parameter.name for parameter in fields(cls)]
-        cls._parameter_constraints = {name: rule_of(name, own) for name in names}
+        cls._parameter_constraints = {n: own[n] if n in own else SHARED[n].rule for n in names}
         if "about" in vars(cls):
             cls.__doc__ = composed(cls.__doc__ or "", fields(cls), cls._attributes)
 

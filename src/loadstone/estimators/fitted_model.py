@@ -46,6 +46,6 @@ class FittedModel:
 
 def spread(values: Array, varying: Array, n_features: int) -> Array:
     """Rows of the varying features among zeros for the others."""
-    full = np.zeros((n_features, *values.shape[1:]))
+    full = np.zeros((n_features, *values.shape[1:]), dtype=values.dtype)
     full[varying] = values
     return full

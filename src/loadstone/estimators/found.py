@@ -18,9 +18,9 @@ from loadstone.estimators.reading import Reading
 from loadstone.extraction import orthogonality_violation
 from loadstone.loadings import Loadings, Stop
 from loadstone.metrics import (
-    adjusted_variance,
-    marginal_variance,
-    score_correlation,
+    adjusted_from_scores,
+    correlation_from_scores,
+    score_covariance,
     total_variance,
 )
 
@@ -151,18 +151,20 @@ class Found:
     def attributes(self, data: Reading) -> dict[str, Any]:
         """The attributes of fitted components."""
         data = data if self.data is None else self.data
-        S, W = data.S, self.loadings
-        total, adjusted = total_variance(S), adjusted_variance(S, W)
+        W, total = self.loadings, total_variance(data.S)
+        # One pass over the data gives all that is said of variances.
+        scores = score_covariance(data.S, W)
+        adjusted = adjusted_from_scores(scores)
         support = np.ascontiguousarray(W.T != 0)
         return {
             "components_": np.ascontiguousarray(W.T),
             "n_components_": W.shape[1],
             "explained_variance_": adjusted,
             "explained_variance_ratio_": adjusted / total,
-            "marginal_variance_": marginal_variance(S, W),
+            "marginal_variance_": np.maximum(scores.diagonal(), 0),
             "total_variance_": total,
             "orthogonality_violation_": orthogonality_violation(W),
-            "score_correlation_": score_correlation(S, W),
+            "score_correlation_": correlation_from_scores(scores),
             "mean_": data.moments.mean,
             "scale_": data.moments.scale,
             "n_samples_": data.moments.n_samples,

@@ -41,10 +41,6 @@ def save_model(estimator: Any, path: Path | str) -> Path:
     Path
         The file.
 
-    See Also
-    --------
-    load_model : The way back.
-
     Examples
     --------
     >>> import tempfile

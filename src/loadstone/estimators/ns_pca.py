@@ -12,6 +12,7 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.checks import check_sizes
+from loadstone.estimators.fitted_model import spread
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
 from loadstone.estimators.reading import Reading, read
@@ -181,7 +182,7 @@ class NSPCA(Components):
             raise ValueError(msg)
         task.component(0, found)
         order = np.argsort(-marginal_variance(local, found.matrix), kind="stable")
-        loadings = _spread(found.matrix[:, order], varying, S.n_features)
+        loadings = spread(found.matrix[:, order], varying, S.n_features)
         return Found(
             loadings=loadings if self.n_nonzero is None else _cut(S, loadings, sizes),
             searches=(found,),
@@ -218,20 +219,13 @@ class NSPCA(Components):
 
 def _raw_values(found: Loadings, order: Array, varying: Array, data: Reading) -> dict[str, Any]:
     """What the columns of ``U`` were before scaling and cutting."""
-    raw = _spread(found.details["raw"][:, order], varying, data.n_features)
+    raw = spread(found.details["raw"][:, order], varying, data.n_features)
     eigenvalue = found.details["eigenvalue"]
     return {
         "raw_components_": np.ascontiguousarray(raw.T),
         "overlap_": float(np.linalg.norm(np.eye(raw.shape[1]) - raw.T @ raw)),
         "penalties_": (found.details["alpha"] * eigenvalue, found.details["beta"] * eigenvalue),
     }
-
-
-def _spread(U: Array, rows: Array, n_features: int) -> Array:
-    """``U`` with zero rows for the features that were left out."""
-    whole = np.zeros((n_features, U.shape[1]), dtype=U.dtype)
-    whole[rows] = U
-    return whole
 
 
 def _cut(S: Covariance, loadings: Array, sizes: list[int]) -> Array:

@@ -99,8 +99,3 @@ SHARED: dict[str, Parameter] = {
         "int, RandomState instance or None", "Seed of the random starts.", ["random_state"]
     ),
 }
-
-
-def rule_of(name: str, own: dict[str, Any]) -> Any:
-    """The values a parameter may have: the estimator's own rule, or the shared one."""
-    return own[name] if name in own else SHARED[name].rule

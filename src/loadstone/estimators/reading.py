@@ -113,15 +113,8 @@ def read(
     weights = check_weights(sample_weight, rows)
     if missing and has_missing(rows):
         return _read_incomplete(rows, weights, names, standardize=standardize)
-    reading = read_rows(
-        rows,
-        weights,
-        names,
-        standardize=standardize,
-        route=route,
-        n_products=n_products,
-        missing=missing,
-    )
+    how: dict[str, Any] = {"route": route, "n_products": n_products, "missing": missing}
+    reading = read_rows(rows, weights, names, standardize=standardize, **how)
     return replace(reading, rows=rows, weights=weights) if keep_rows else reading
 
 

@@ -92,7 +92,7 @@ class SequentialComponents(Components):
             earlier=earlier,
         )
         loadings = signed(extraction.matrix, constraints)
-        compete = competitions(task.data.S, loadings, constraints, plan)
+        compete = competitions(task.data.S, loadings, constraints, plan, extraction.left)
         rivals = ((w, *rival) for w, rival in zip(loadings.T, compete, strict=True))
         proofs = self._proofs(task, islice(rivals, len(known), None), extraction.searches)
         return Found(

@@ -177,15 +177,10 @@ class SpannogramPCA(SequentialComponents):
         }
 
 
+#: What the solver tells of each component as one number.
 _NUMBERS = (
-    "guarantee",
-    "guarantee_is_deterministic",
-    "upper_bound",
-    "upper_bound_is_deterministic",
-    "low_rank_gap",
-    "shift",
-    "n_candidates",
-    "n_nonzero",
+    *("guarantee", "guarantee_is_deterministic", "upper_bound", "upper_bound_is_deterministic"),
+    *("low_rank_gap", "shift", "n_candidates", "n_nonzero"),
 )
 
 

@@ -17,7 +17,12 @@ from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
 from loadstone.loadings import Loadings
 from loadstone.registry import About
-from loadstone.solvers.criterion_surface import CRITERIA, CriterionSurface, SurfaceSearch
+from loadstone.solvers.criterion_surface import (
+    CRITERIA,
+    CriterionSurface,
+    SurfaceSearch,
+    model_variance,
+)
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.l0_noise_model import PENALIZE, L0NoiseModel, NoiseModel, SecondMoment
 from loadstone.solvers.l0_noise_start import INITS, NoisyPCA
@@ -206,7 +211,7 @@ class SparseNoisyPCA(GaussianComponents):
     def _candidates(self, moment: SecondMoment) -> tuple[NoisyPCA, list[int]]:
         """Numbers of components to try, with the eigenpairs to start all of them from."""
         if isinstance(self.n_components, str):
-            return _all_candidates(moment)
+            return NoisyPCA.all_candidates(moment, MAX_AUTO)
         asked = np.unique(np.atleast_1d(np.asarray(self.n_components)))
         if asked.size == 0 or asked.dtype.kind not in "iu" or asked[0] < 1:
             msg = (
@@ -245,22 +250,6 @@ class SparseNoisyPCA(GaussianComponents):
         return f"penalty={self.penalty:g} leaves nothing of the others; lower it to keep more"
 
 
-def _all_candidates(moment: SecondMoment) -> tuple[NoisyPCA, list[int]]:
-    """Every number of components that leaves noise to model."""
-    limit = NoisyPCA.limit(moment)
-    spectrum = NoisyPCA.of(moment, max(1, min(MAX_AUTO, limit)))
-    wanted = range(1, spectrum.eigenvalues.size + 1)
-    candidates = [r for r in wanted if spectrum.objection(r) is None]
-    if not candidates:
-        msg = (
-            f"n_features={moment.n_features} and n_samples={moment.S.n_samples:g} leave no "
-            "room for a component beside the noise: the data has rank 1 or less. Give more "
-            "features or samples"
-        )
-        raise ValueError(msg)
-    return spectrum, candidates
-
-
 def _fitted(moment: SecondMoment, surface: CriterionSurface, shortfall: str | None) -> FittedModel:
     """The chosen model with its components by decreasing ``model_variance_``."""
     chosen = surface.models[surface.best]
@@ -282,16 +271,6 @@ def _fitted(moment: SecondMoment, surface: CriterionSurface, shortfall: str | No
             "path_": surface.models,
         },
     )
-
-
-def model_variance(moment: SecondMoment, model: NoiseModel) -> Array:
-    """Contributions of the components to ``tr(Q'SQ)``, Eq. 2 of the paper."""
-    G = model.loadings
-    if not G.shape[1]:
-        return np.zeros(0)
-    values, vectors = np.linalg.eigh(G.T @ G + model.noise_variance * np.eye(G.shape[1]))
-    Q = G @ (vectors / np.sqrt(values)) @ vectors.T
-    return np.asarray(np.einsum("ij,ij->j", Q, moment @ Q))
 
 
 def _on_all(model: NoiseModel, varying: Array, n_features: int) -> NoiseModel:

@@ -17,32 +17,7 @@ from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.sequential import Rival, SequentialComponents
 from loadstone.loadings import Loadings
 from loadstone.registry import About
-from loadstone.solvers.portfolio import Portfolio
-
-#: What each effort means; every number is a trade of time for the last per mille.
-EFFORTS: dict[str, Portfolio] = {
-    "fast": Portfolio(
-        n_eigenvectors=6,
-        n_columns=24,
-        n_combinations=16,
-        survivors=(24, 8, 4),
-        n_polished=2,
-        n_exchanged=1,
-        n_exchanges=3,
-    ),
-    "balanced": Portfolio(),
-    "thorough": Portfolio(
-        n_eigenvectors=32,
-        n_combinations=512,
-        survivors=(384, 192, 96),
-        n_polished=32,
-        n_exchanged=12,
-        n_exchanges=100,
-        n_screened=16384,
-        greedy=True,
-        max_iter=300,
-    ),
-}
+from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
 
 
 class SparsePCA(ExtendableMixin, SequentialComponents):
@@ -119,7 +94,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "orthogonality": SHARED["orthogonality"].rule,
-        "effort": [StrOptions(set(EFFORTS))],
+        "effort": [StrOptions(set(PORTFOLIOS))],
         "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
     }
     _attributes: ClassVar[dict[str, Attribute]] = WITH_PROOFS
@@ -129,7 +104,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         return None if self.certify else self.n_components
 
     def _solver(self, task: Task) -> Portfolio:
-        return replace(EFFORTS[self.effort], max_iter=self.max_iter, tol=self.tol)
+        return replace(PORTFOLIOS[self.effort], max_iter=self.max_iter, tol=self.tol)
 
     def _proofs(
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]

@@ -14,7 +14,11 @@ __all__ = ["competitions", "signed"]
 
 
 def competitions(
-    S: Covariance, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    S: Covariance,
+    loadings: Array,
+    constraints: Sequence[Constraint],
+    plan: Plan,
+    left: Sequence[Covariance] = (),
 ) -> Iterator[tuple[Covariance, Constraint, str]]:
     """For each component: the covariance, the constraint and what to call them.
 
@@ -28,6 +32,8 @@ def competitions(
         At least one per component.
     plan : Plan
         How they were found.
+    left : sequence of Covariance
+        What earlier components left for each of them, where it is known already.
 
     Yields
     ------
@@ -35,7 +41,7 @@ def competitions(
         Each is computed when it is asked for, once.
     """
     kind = plan.orthogonality.kind
-    remaining, n_removed = S, 0
+    known = list(left) or [S]
     for index in range(loadings.shape[1]):
         constraint = constraints[index]
         if index == 0:
@@ -45,24 +51,24 @@ def competitions(
             sentence = f"among the features free after {index} earlier component(s)"
             yield S, constraint.without(used), sentence
         else:
-            while n_removed < index:
-                earlier = loadings[:, :n_removed]
-                remaining = deflate(remaining, loadings[:, n_removed], plan.deflation, earlier)
-                n_removed += 1
+            while len(known) <= index:
+                j = len(known) - 1
+                known.append(deflate(known[j], loadings[:, j], plan.deflation, loadings[:, :j]))
             sentence = (
                 f"in the covariance left after {index} component(s), {plan.deflation} deflation"
             )
             if kind != "none":
                 # Rivals need not keep the relation: the bound holds for more than it must.
                 sentence += f", rivals free of orthogonality={kind!r}"
-            yield remaining, constraint, sentence
+            yield known[index], constraint, sentence
 
 
 def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:
-    """The one sign rule: the largest absolute loading is positive, where the sign is free."""
+    """The one sign rule: the largest absolute loading is positive, where ``-w`` is allowed too."""
     result: Array = loadings.copy()
     for w, constraint in zip(result.T, constraints[: result.shape[1]], strict=True):
-        if constraint.signs is None and w[np.argmax(np.abs(w))] < 0:
+        free = constraint.signs is None or constraint.allows(-w)
+        if free and w[np.argmax(np.abs(w))] < 0:
             w *= -1
     # Adding zero turns -0.0, which prints oddly, into 0.0.
     result += 0

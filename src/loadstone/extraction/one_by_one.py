@@ -42,11 +42,14 @@ class Extraction:
         What the solver said of each component.
     exhausted : str or None
         Why there are fewer components than asked for.
+    left : tuple of Covariance
+        What earlier components left for each of them; empty where nobody deflated.
     """
 
     matrix: Array
     searches: tuple[Loadings, ...]
     exhausted: str | None = None
+    left: tuple[Covariance, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,33 +134,55 @@ def one_by_one(
     negligible = max(NEGLIGIBLE, 100 * float(np.finfo(S.dtype).eps)) * total
     # Each component has its own stream, so that one more does not change those before it.
     seed = int(rng.integers(2**63))
-    W = np.empty((S.n_features, 0), dtype=S.dtype)
-    remaining = S
-    for w in () if earlier is None else earlier.T:
-        remaining, W = deflate(remaining, w, plan.deflation, W), np.column_stack([W, w])
+    W, left = _begin(S, plan, earlier)
     searches: list[Loadings] = []
+    exhausted = None
     for index in range(W.shape[1], len(constraints)):
         said: list[Loadings] = []
         stream = np.random.default_rng((seed, index))
         search = _searching(plan, stream, starts if index == 0 else None, said)
-        best = plan.orthogonality.find(S, remaining, W, constraints[index], search)
+        best = plan.orthogonality.find(S, left[-1], W, constraints[index], search)
         if best is None or not best.value > negligible:
-            return Extraction(W, tuple(searches), plan.orthogonality.exhausted(W))
+            exhausted = plan.orthogonality.exhausted(W)
+            break
         searches.append(said[0] if said else _enumerated(best))
         wanted = index + 1 < len(constraints)
         if wanted:
-            remaining = deflate(remaining, best.w, plan.deflation, W)
+            left.append(deflate(left[-1], best.w, plan.deflation, W))
         W = np.column_stack([W, best.w])
         if report is not None and report(index, searches[-1]):
             break
         # A sparse component need not lie in the range of S, so deflation alone never ends.
         if wanted and total - regressed_variance(S, W) <= negligible:
-            return Extraction(W, tuple(searches), "no direction with any variance is left")
-    if plan.refine and earlier is None:
-        stream = np.random.default_rng((seed, len(constraints)))
-        search = _searching(plan, stream, None, [])
-        W = refine(S, W, constraints[: W.shape[1]], plan.orthogonality, search, stream)
-    return Extraction(W, tuple(searches))
+            exhausted = "no direction with any variance is left"
+            break
+    found = Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
+    if not plan.refine or earlier is not None or exhausted is not None:
+        return found
+    return _refined(S, found, constraints, plan, np.random.default_rng((seed, len(constraints))))
+
+
+def _begin(S: Covariance, plan: Plan, earlier: Array | None) -> tuple[Array, list[Covariance]]:
+    """The components that are there already, and what was left for each and for the next one."""
+    W, left = np.empty((S.n_features, 0), dtype=S.dtype), [S]
+    for w in () if earlier is None else earlier.T:
+        left.append(deflate(left[-1], w, plan.deflation, W))
+        W = np.column_stack([W, w])
+    return W, left
+
+
+def _refined(
+    S: Covariance,
+    found: Extraction,
+    constraints: Sequence[Constraint],
+    plan: Plan,
+    rng: np.random.Generator,
+) -> Extraction:
+    """The components improved together; nobody deflated for these."""
+    kept = constraints[: found.matrix.shape[1]]
+    search = _searching(plan, rng, None, [])
+    better = refine(S, found.matrix, kept, plan.orthogonality, search, rng)
+    return Extraction(better, found.searches)
 
 
 def _check_lengths(S: Covariance, constraints: Sequence[Constraint]) -> None:

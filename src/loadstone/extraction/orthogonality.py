@@ -20,6 +20,7 @@ from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.metrics import score_correlation
 from loadstone.solvers.renormalise import variance_of
 
 __all__ = [
@@ -114,8 +115,6 @@ class Orthogonality:
         if self.kind == "strict":
             return max(0.0, float(violation.max(initial=0.0)) - max(STRICT_TOL, rounding))
         if self.kind == "uncorrelated":
-            from loadstone.metrics import score_correlation
-
             R = np.abs(score_correlation(S, loadings))
             np.fill_diagonal(R, 0.0)
             return max(0.0, float(R.max(initial=0.0)) - max(UNCORRELATED_TOL, rounding))

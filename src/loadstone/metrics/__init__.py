@@ -1,7 +1,9 @@
 """How good components are: functions of a covariance and loadings."""
 
 from loadstone.metrics.explained_variance import (
+    adjusted_from_scores,
     adjusted_variance,
+    correlation_from_scores,
     marginal_variance,
     regressed_variance,
     score_correlation,
@@ -11,7 +13,9 @@ from loadstone.metrics.explained_variance import (
 )
 
 __all__ = [
+    "adjusted_from_scores",
     "adjusted_variance",
+    "correlation_from_scores",
     "marginal_variance",
     "regressed_variance",
     "score_correlation",

@@ -77,7 +77,11 @@ def total_variance(S: Covariance) -> float:
 
 def score_correlation(S: Covariance, loadings: Array) -> Array:
     """Correlation of the scores, with zeros where a component has no variance."""
-    G = score_covariance(S, loadings)
+    return correlation_from_scores(score_covariance(S, loadings))
+
+
+def correlation_from_scores(G: Array) -> Array:
+    """Correlations from the covariance ``G`` of the scores."""
     std = np.sqrt(np.maximum(G.diagonal(), 0))
     inverse = np.divide(1.0, std, out=np.zeros_like(std), where=std > 0)
     return G * np.multiply.outer(inverse, inverse)

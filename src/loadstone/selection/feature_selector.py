@@ -17,10 +17,11 @@ from loadstone.estimators.base import FitMixin, field
 from loadstone.estimators.checks import check_sizes
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
-from loadstone.estimators.sparse_pca import EFFORTS, SparsePCA
+from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.loadings import Stop
 from loadstone.registry import About
 from loadstone.solvers.entropy import entropy_ranking
+from loadstone.solvers.portfolio import PORTFOLIOS
 
 if TYPE_CHECKING:
 
@@ -121,7 +122,7 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         "n_features_to_select": [Real],
         "method": [StrOptions({"component", "svd_entropy"})],
         "entropy_search": [StrOptions({"ranking", "forward"})],
-        "effort": [StrOptions(set(EFFORTS))],
+        "effort": [StrOptions(set(PORTFOLIOS))],
     }
 
     def _needs_rows(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from loadstone.certificates import prove
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance
 from loadstone.solvers.renormalise import renormalise
@@ -21,9 +22,6 @@ def upper_bounds(
     effort: str,
 ) -> Array:
     """An upper limit of the variance at each size; a limit also holds for smaller sizes."""
-    # Certificates compile kernels; a path without them should not.
-    from loadstone.certificates import prove
-
     time_limit = STANDARD_SECONDS if effort == "standard" else None
     bounds = []
     for constraint, support in zip(constraints, supports, strict=True):

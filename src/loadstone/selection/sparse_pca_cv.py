@@ -18,10 +18,11 @@ from loadstone.estimators.base import Components, field, seeded
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.projection import share_explained
 from loadstone.estimators.reading import Reading, read_rows
-from loadstone.estimators.sparse_pca import EFFORTS, SparsePCA
+from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.registry import About
 from loadstone.selection.cardinality_path import check_n_nonzeros
 from loadstone.selection.path import automatic_sizes
+from loadstone.solvers.portfolio import PORTFOLIOS
 
 #: Sizes tried where none are given.
 N_SIZES = 20
@@ -109,7 +110,7 @@ class SparsePCACV(Components):
         "n_nonzeros": [StrOptions({"auto"}), Integral, "array-like"],
         "cv": ["cv_object"],
         "rule": [StrOptions({"one_standard_error", "best"})],
-        "effort": [StrOptions(set(EFFORTS))],
+        "effort": [StrOptions(set(PORTFOLIOS))],
         "orthogonality": [StrOptions({"none", "disjoint"})],
     }
 

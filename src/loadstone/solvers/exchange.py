@@ -81,4 +81,5 @@ def _best_pair(
 
 def _two_by_two(a: Array, b: Array, c: Array) -> Array:
     """Largest eigenvalue of [[a, c], [c, b]]."""
-    return (a + b) / 2 + np.sqrt(((a - b) / 2) ** 2 + c**2)
+    result: Array = (a + b) / 2 + np.sqrt(((a - b) / 2) ** 2 + c**2)
+    return result

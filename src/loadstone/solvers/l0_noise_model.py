@@ -212,7 +212,7 @@ class L0NoiseModel:
         """What the penalty counts in ``G``."""
         if self.penalize == "entries":
             return int(np.count_nonzero(G))
-        return int(np.count_nonzero(G.any(axis=1))) * G.shape[1]
+        return int(int(np.count_nonzero(G.any(axis=1))) * G.shape[1])
 
     def _descend(
         self, moment: SecondMoment, penalty: float, G: Array, noise: float, objective: list[float]
@@ -296,7 +296,7 @@ def _evaluate(moment: SecondMoment, G: Array, noise: float) -> _Point:
 def _sets_aside(moment: SecondMoment, G: Array) -> bool:
     """Whether enough features are zero throughout for iterating without them."""
     whole = G.shape[0] == moment.n_features
-    return whole and np.count_nonzero(G.any(axis=1)) < SET_ASIDE_BELOW * G.shape[0]
+    return bool(whole and np.count_nonzero(G.any(axis=1)) < SET_ASIDE_BELOW * G.shape[0])
 
 
 def _threshold_entries(A: Array, B: Array, G: Array, level: float) -> Array:

@@ -51,6 +51,21 @@ class NoisyPCA:
             "would be left and the likelihood has no maximum; ask for fewer components"
         )
 
+    @classmethod
+    def all_candidates(cls, moment: SecondMoment, most: int) -> tuple[NoisyPCA, list[int]]:
+        """Every number of components up to ``most`` that leaves noise to model."""
+        spectrum = cls.of(moment, max(1, min(most, cls.limit(moment))))
+        wanted = range(1, spectrum.eigenvalues.size + 1)
+        candidates = [r for r in wanted if spectrum.objection(r) is None]
+        if not candidates:
+            msg = (
+                f"n_features={moment.n_features} and n_samples={moment.S.n_samples:g} leave no room "
+                "for a component beside the noise: the data has rank 1 or less. Give more features "
+                "or samples"
+            )
+            raise ValueError(msg)
+        return spectrum, candidates
+
     @staticmethod
     def limit(moment: SecondMoment) -> int:
         """Upper limit of the rank: features, or samples less one for the mean."""
@@ -77,4 +92,5 @@ class NoisyPCA:
 
 def _random_rotation(r: int, rng: np.random.Generator) -> Array:
     Q, triangle = np.linalg.qr(rng.standard_normal((r, r)))
-    return Q * np.sign(triangle.diagonal())
+    result: Array = Q * np.sign(triangle.diagonal())
+    return result

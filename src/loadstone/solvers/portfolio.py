@@ -285,9 +285,36 @@ def neighbour_density(columns: Array, variance: Array, constraint: LoadingConstr
     near *= near
     near *= near
     total = near.sum(axis=1)
-    return np.divide(total, variance**4, out=np.zeros(total.size), where=variance > 0)
+    result: Array = np.divide(total, variance**4, out=np.zeros(total.size), where=variance > 0)
+    return result
 
 
 def block_width(S: Covariance) -> int:
     """Columns per block: as many as fit in :data:`BLOCK_BYTES`."""
     return max(16, BLOCK_BYTES // (S.n_features * S.dtype.itemsize))
+
+
+#: What each effort means; every number is a trade of time for the last per mille.
+PORTFOLIOS: dict[str, Portfolio] = {
+    "fast": Portfolio(
+        n_eigenvectors=6,
+        n_columns=24,
+        n_combinations=16,
+        survivors=(24, 8, 4),
+        n_polished=2,
+        n_exchanged=1,
+        n_exchanges=3,
+    ),
+    "balanced": Portfolio(),
+    "thorough": Portfolio(
+        n_eigenvectors=32,
+        n_combinations=512,
+        survivors=(384, 192, 96),
+        n_polished=32,
+        n_exchanged=12,
+        n_exchanges=100,
+        n_screened=16384,
+        greedy=True,
+        max_iter=300,
+    ),
+}

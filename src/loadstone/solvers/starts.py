@@ -30,16 +30,19 @@ def column_starts(S: Covariance, features: Support) -> Array:
 def combination_starts(V: Array, n: int, rng: np.random.Generator) -> Array:
     """Random combinations of the columns of ``V``."""
     mix = rng.standard_normal((V.shape[1], n)).astype(V.dtype)
-    return V @ mix
+    result: Array = V @ mix
+    return result
 
 
 def random_nonnegative_starts(n_features: int, n: int, rng: np.random.Generator) -> Array:
     """Random unit vectors of the non-negative orthant (Sigg & Buhmann 2008, Sec. 3.2)."""
     W = np.abs(rng.standard_normal((n_features, n)))
-    return W / np.linalg.norm(W, axis=0)
+    result: Array = W / np.linalg.norm(W, axis=0)
+    return result
 
 
 def random_starts(n_features: int, n: int, rng: np.random.Generator) -> Array:
     """Random unit vectors."""
     W = rng.standard_normal((n_features, n))
-    return W / np.linalg.norm(W, axis=0)
+    result: Array = W / np.linalg.norm(W, axis=0)
+    return result

@@ -47,7 +47,7 @@ class IncompleteObservations:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @property
     def counts(self) -> Array:

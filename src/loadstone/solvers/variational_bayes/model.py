@@ -212,7 +212,8 @@ class VariationalBayes:
             name: within_range(value / unit / unit)
             for name, value in (self.hyperparameters or {}).items()
         }
-        return replace(prior, **given)
+        fixed: Prior = replace(prior, **given)
+        return fixed
 
     def _run(
         self,

@@ -99,7 +99,8 @@ class Laplace:
 
     def bound_term(self, second: Array) -> Array:
         """``-ln(2 lam)/2 - sqrt(2 w2/lam)``."""
-        return -0.5 * np.log(2.0 * self.lam) - np.sqrt(2.0 * second / self.lam)
+        result: Array = -0.5 * np.log(2.0 * self.lam) - np.sqrt(2.0 * second / self.lam)
+        return result
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,8 @@ class InverseGaussian:
         return cls(a=mean, b=mean)
 
     def _argument(self, total: Array) -> Array:
-        return np.maximum(np.sqrt(self.a) / self.b * np.sqrt(total), _SMALLEST_ARGUMENT)
+        result: Array = np.maximum(np.sqrt(self.a) / self.b * np.sqrt(total), _SMALLEST_ARGUMENT)
+        return result
 
     def expectations(self, second: Array) -> tuple[Array, Array]:
         """Moments of a generalised inverse Gaussian of order -1."""
@@ -152,7 +154,10 @@ class InverseGaussian:
         total = self.a + second
         _, log_k1e = bessel_ratio_and_log(self._argument(total))
         decay = second / self.b / (1.0 + np.sqrt(total / self.a))
-        return np.log(self.a) - np.log(np.pi * self.b) - decay - 0.5 * np.log(total) + log_k1e
+        result: Array = (
+            np.log(self.a) - np.log(np.pi * self.b) - decay - 0.5 * np.log(total) + log_k1e
+        )
+        return result
 
 
 @dataclass(frozen=True)

@@ -68,4 +68,5 @@ def kept_loadings(
         level = chance + 2.0 * np.sqrt(2.0 * np.log(n_features) / n_samples)
     else:
         level = np.full(sizes.shape, component_threshold)
-    return support & (strength > level * noise_variance)
+    result: Array = support & (strength > level * noise_variance)
+    return result
