@@ -73,6 +73,11 @@ def _reading(
     return Reading(file, labels, missing, turned, layer, described)
 
 
+def _given(**options: Any) -> dict[str, Any]:
+    """Without those that were left to the method."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def _version(*, asked: bool) -> None:
     if asked:
         typer.echo(f"loadstone {__version__}")
@@ -133,20 +138,19 @@ def fit(
         from loadstone.commands.fit import fit as run
         from loadstone.commands.restrictions import Restriction
 
-        asked = {
-            "nonnegative": nonnegative or None,
-            "orthogonality": orthogonality,
-            "standardize": standardize or None,
-            "certify": certify,
-            "random_state": seed or None,
-        }
         request = Request(
             reading=_reading(file, labels, missing, turned, layer, described=groups is not None),
             n_components=components,
             nonzero=nonzero,
             restriction=Restriction(groups, n_groups, signs),
             method=method,
-            options={name: value for name, value in asked.items() if value is not None},
+            options=_given(
+                nonnegative=nonnegative or None,
+                orthogonality=orthogonality,
+                standardize=standardize or None,
+                certify=certify,
+                random_state=seed or None,
+            ),
             with_path=with_path,
             with_report=with_report,
             output=output,
