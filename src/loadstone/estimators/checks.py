@@ -79,7 +79,7 @@ def _unmasked(X: Any, *, allow_nan: bool) -> Any:
         return X.data
     if not allow_nan:
         msg = (
-            f"X is a masked array with {np.ma.count_masked(X)} masked value(s), which are missing "
+            f"X is a masked array with {int(np.ma.getmaskarray(X).sum())} masked value(s), which are missing "
             "values; fill or drop them, or use SparseProbabilisticPCA, which handles them"
         )
         raise ValueError(msg)
