@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 
 import numpy as np
+import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
@@ -33,6 +34,74 @@ def estimators():
         (cls for cls in public if inspect.isclass(cls) and issubclass(cls, BaseEstimator)),
         key=lambda cls: cls.__name__,
     )
+
+
+#: Parameters that make a fit small, for every estimator that has them.
+SMALL = {
+    "n_components": 2,
+    "n_nonzero": 4,
+    "n_features_to_select": 5,
+    "effort": "fast",
+    "cv": 3,
+    "n_nonzeros": (2, 4, 6),
+    "n_penalties": 4,
+    "n_init": 3,
+}
+
+#: Ways to use an estimator that search or store something of their own.
+#: Every estimator runs with SMALL, and non-negative as well where it can; nothing has to be
+#: written here for a new one.
+FLAVOURS = {
+    "ElasticNetPCA": [{"ridge": float("inf")}, {"n_nonzero": None, "penalty": 0.1}],
+    "EMPCA": [{"warm_start": True}],
+    "FeatureSelector": [{"method": "svd_entropy"}],
+    "GreedyPCA": [{"direction": "backward"}],
+    "NSPCA": [{"n_nonzero": None, "init": "random"}],
+    "SpannogramPCA": [{"nonnegative": False}, {"method": "net", "rank": 2}],
+    "SparseNoisyPCA": [{"penalize": "features"}],
+    "SparsePCA": [{"certify": "instant", "orthogonality": "disjoint"}],
+    "SparseProbabilisticPCA": [{"prior": "laplace", "refit": False}],
+}
+
+
+def settings(cls):
+    """Parameters of every way in which contracts use an estimator."""
+    defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items()}
+    ways = [{}, *FLAVOURS.get(cls.__name__, [])]
+    if defaults.get("nonnegative") is False:
+        ways.append({"nonnegative": True})
+    small = {name: value for name, value in SMALL.items() if name in defaults}
+    return [(way, {**small, **way}) for way in ways]
+
+
+def subjects(*having):
+    """An estimator for each class and each way to use it, not fitted, with a readable id.
+
+    Only classes that have all methods and parameters named in ``having``.
+    """
+    return [
+        pytest.param(
+            cls(**chosen), id="-".join([cls.__name__, *(f"{n}={v}" for n, v in way.items())])
+        )
+        for cls in estimators()
+        if all(hasattr(cls, name) or name in inspect.signature(cls).parameters for name in having)
+        for way, chosen in settings(cls)
+    ]
+
+
+def small_data(seed=1, n_samples=60):
+    """Three sparse factors of clearly different strength in 12 features, a few zeros, noise.
+
+    Every estimator finds components in it, and settles, without a warning.
+    """
+    rng = np.random.default_rng(seed)
+    W = np.zeros((3, 12))
+    W[0, :5] = [3.0, 2.7, 2.4, 2.1, 1.8]
+    W[1, 4:8] = [0.6, -1.6, 1.4, 1.9]
+    W[2, 8:] = [0.6, 0.7, 0.8, 1.0]
+    X = rng.standard_normal((n_samples, 3)) @ W + 0.4 * rng.standard_normal((n_samples, 12)) + 2
+    X[rng.random(X.shape) < 0.1] = 0
+    return X
 
 
 def sequential_estimators():

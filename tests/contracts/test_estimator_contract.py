@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from registry import containers, estimators, sequential_estimators
+from registry import estimators, sequential_estimators
 
 ESTIMATORS = estimators()
 SEQUENTIAL = sequential_estimators()
-CONTAINERS = containers()
 
 
 def expected_failures(estimator):
@@ -33,31 +31,6 @@ def data(seed=0, shape=(60, 15)):
     X += 0.5 * rng.standard_normal(shape) + 2
     X[rng.random(shape) < 0.2] = 0
     return X
-
-
-@pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("route", ["gram", "data"])
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("cls", SEQUENTIAL)
-def test_containers_and_routes_agree(cls, container, route, nonnegative, tmp_path):
-    X = data()
-    reference = cls(3, n_nonzero=5, nonnegative=nonnegative, route="gram").fit(X)
-    model = clone(reference).set_params(route=route).fit(CONTAINERS[container](X, tmp_path))
-    np.testing.assert_allclose(model.components_, reference.components_, atol=1e-9)
-    np.testing.assert_allclose(model.explained_variance_, reference.explained_variance_, rtol=1e-9)
-    scores = model.transform(CONTAINERS[container](X, tmp_path))
-    np.testing.assert_allclose(np.asarray(scores), reference.transform(X), atol=1e-8)
-
-
-@pytest.mark.parametrize("container", ["c_order", "memmap", "csr_array", "dask"])
-@pytest.mark.parametrize("cls", SEQUENTIAL)
-def test_float32_agrees(cls, container, tmp_path):
-    X = data(1)
-    reference = cls(2, n_nonzero=5).fit(X)
-    model = cls(2, n_nonzero=5).fit(CONTAINERS[container](X.astype(np.float32), tmp_path))
-    assert model.components_.dtype == np.float32
-    np.testing.assert_allclose(model.components_, reference.components_, atol=1e-4)
-    np.testing.assert_allclose(model.explained_variance_, reference.explained_variance_, rtol=1e-4)
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -100,28 +73,6 @@ def test_without_constraints_it_is_pca(cls):
         pca.inverse_transform(pca.transform(X)),
         atol=1e-8,
     )
-
-
-@pytest.mark.parametrize("cls", SEQUENTIAL)
-def test_covariance_in_place_of_data(cls):
-    X = data(4)
-    a = cls(2, n_nonzero=4).fit(X)
-    b = cls(2, n_nonzero=4).fit_covariance(np.cov(X.T), n_samples=60)
-    np.testing.assert_allclose(a.components_, b.components_, atol=1e-9)
-    np.testing.assert_allclose(a.explained_variance_, b.explained_variance_)
-    c = cls(2, n_nonzero=4, standardize=True).fit(X)
-    d = cls(2, n_nonzero=4, standardize=True).fit_covariance(np.cov(X.T))
-    np.testing.assert_allclose(c.components_, d.components_, atol=1e-9)
-
-
-@pytest.mark.parametrize("cls", SEQUENTIAL)
-def test_weights_count_samples(cls):
-    X = data(5)
-    counts = np.random.default_rng(0).integers(0, 4, X.shape[0])
-    weighted = cls(2, n_nonzero=4).fit(X, sample_weight=counts)
-    repeated = cls(2, n_nonzero=4).fit(np.repeat(X, counts, axis=0))
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
-    np.testing.assert_allclose(weighted.explained_variance_, repeated.explained_variance_)
 
 
 @pytest.mark.parametrize("cls", SEQUENTIAL)

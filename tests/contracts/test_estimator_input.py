@@ -1,0 +1,211 @@
+"""Whatever the data comes in, the answer is the same; what cannot be taken is refused."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from fitted_state import answer, differences
+from loadstone.covariance import ExplicitCovariance
+from loadstone.covariance.containers import is_dask
+from registry import containers, small_data, subjects
+
+CONTAINERS = containers()
+#: Which containers an estimator cannot work on, and the words it says so with.
+REFUSED = {
+    "SparsePCACV": ({"dask", "dask_sparse"}, "needs its rows in memory"),
+    "svd_entropy": (
+        {"csr_array", "csr_matrix", "csc_array", "dask", "dask_sparse"},
+        "decomposes dense data",
+    ),
+}
+#: What is needed beside a matrix of covariances, in place of data.
+NO_COVARIANCE = {
+    "SparsePCACV": "holds out samples",
+    "svd_entropy": "decomposes samples",
+}
+
+
+def kind(model):
+    """The name a table of refusals uses for this estimator."""
+    return model.get_params().get("method") if is_entropy(model) else type(model).__name__
+
+
+def is_entropy(model):
+    return model.get_params().get("method") == "svd_entropy"
+
+
+@cache
+def fitted(subject, dtype="float64"):
+    return clone(subject).fit(small_data().astype(dtype))
+
+
+def fit_or_refusal(subject, container, X, **parameters):
+    """The fitted model; ``None`` once it has said why it does not take the container."""
+    model = clone(subject).set_params(**parameters)
+    refused, words = REFUSED.get(kind(subject), ((), ""))
+    if container not in refused:
+        return model.fit(X)
+    with pytest.raises(TypeError, match=words):
+        model.fit(X)
+    return None
+
+
+def scores(model, X):
+    found = model.transform(X)
+    if is_dask(X):
+        assert is_dask(found)
+        found = found.compute()
+    return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+
+
+def cases():
+    """All containers and routes for every estimator, a few of them for its other flavours."""
+    few = [("f_order", "data"), ("memmap", "gram"), ("csr_array", "data"), ("dask", "data")]
+    seen = set()
+    for subject in subjects():
+        (model,) = subject.values
+        first = type(model) not in seen
+        seen.add(type(model))
+        pairs = [(c, r) for c in CONTAINERS for r in ("gram", "data")] if first else few
+        for container, route in pairs:
+            yield pytest.param(model, container, route, id=f"{subject.id}-{container}-{route}")
+
+
+@pytest.mark.parametrize(("subject", "container", "route"), list(cases()))
+def test_containers_and_routes_agree(subject, container, route, tmp_path):
+    X = CONTAINERS[container](small_data(), tmp_path)
+    model, reference = fit_or_refusal(subject, container, X, route=route), fitted(subject)
+    if model is None:
+        return
+    assert not differences(answer(reference), answer(model), 1e-7)
+    expected = scores(reference, small_data())
+    np.testing.assert_allclose(scores(model, X), expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("container", ["c_order", "memmap", "csr_array", "dask"])
+@pytest.mark.parametrize("subject", subjects())
+def test_single_precision_stays_single_and_agrees(subject, container, tmp_path):
+    X = CONTAINERS[container](small_data().astype(np.float32), tmp_path)
+    model, reference = fit_or_refusal(subject, container, X), fitted(subject)
+    if model is None:
+        return
+    assert model.transform(X).dtype == np.float32
+    if not hasattr(model, "components_"):
+        np.testing.assert_array_equal(model.ranking_, reference.ranking_)
+        return
+    assert model.components_.dtype == np.float32
+    np.testing.assert_array_equal(model.support_, reference.support_)
+    np.testing.assert_allclose(model.components_, reference.components_, atol=1e-3)
+    np.testing.assert_allclose(model.explained_variance_, reference.explained_variance_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("subject", subjects())
+def test_whole_numbers_and_lists_are_data_too(subject):
+    X = np.round(2 * small_data()).astype(int)
+    reference = clone(subject).fit(X.astype(float))
+    for given in (X, X.astype(np.int16), X.tolist(), X.astype(object)):
+        model = clone(subject).fit(given)
+        assert not differences(answer(reference), answer(model), 1e-9)
+    assert scores(model, X).dtype.kind in "if"
+
+
+@pytest.mark.parametrize("subject", subjects())
+def test_what_is_masked_is_missing(subject):
+    X = small_data()
+    whole = clone(subject).fit(np.ma.masked_array(X, mask=np.zeros(X.shape, dtype=bool)))
+    assert not differences(answer(fitted(subject)), answer(whole), 1e-9)
+    X[3, 4] = 1e6
+    masked = np.ma.masked_greater(X, 1e5)
+    if not subject.__sklearn_tags__().input_tags.allow_nan or "Noisy" in type(subject).__name__:
+        with pytest.raises(ValueError, match="1 masked value"):
+            clone(subject).fit(masked)
+        return
+    X[3, 4] = np.nan
+    model = clone(subject).fit(masked)
+    assert not differences(answer(clone(subject).fit(X)), answer(model), 1e-9)
+    np.testing.assert_allclose(model.transform(masked), model.transform(X))
+
+
+@pytest.mark.parametrize("subject", subjects())
+def test_sparse_data_frames_are_sparse_data(subject):
+    frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(small_data()))
+    model = fit_or_refusal(subject, "csr_array", frame)
+    if model is not None:
+        assert not differences(answer(fitted(subject)), answer(model), 1e-7)
+
+
+@pytest.mark.parametrize("subject", subjects())
+def test_data_frames_keep_their_names(subject):
+    X = small_data()
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(12)], index=np.arange(60) + 100)
+    model = clone(subject).fit(frame)
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    without = {n: v for n, v in answer(model).items() if n != "feature_names_in_"}
+    assert not differences(answer(fitted(subject)), without, 1e-9)
+    names = model.get_feature_names_out()
+    if hasattr(model, "components_"):
+        name = type(model).__name__.lower()
+        assert names.tolist() == [f"{name}{i}" for i in range(model.n_components_)]
+    else:
+        assert names.tolist() == list(frame.columns[model.support_])
+    out = model.set_output(transform="pandas").transform(frame)
+    assert out.columns.tolist() == names.tolist()
+    assert out.index.equals(frame.index)
+    np.testing.assert_allclose(out, fitted(subject).transform(X), atol=1e-9)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(frame.rename(columns={"f0": "g0"}))
+    with pytest.raises(ValueError, match="11 features, but"):
+        fitted(subject).transform(X[:, 1:])
+
+
+@pytest.mark.parametrize("subject", subjects())
+def test_weights_count_samples(subject):
+    X, counts = small_data(), np.random.default_rng(0).integers(0, 4, 60)
+    if is_entropy(subject):
+        with pytest.raises(ValueError, match="no sample weights"):
+            clone(subject).fit(X, sample_weight=counts)
+        return
+    if type(subject).__name__ == "SparsePCACV":
+        # Copies of a row must be held out together, as a row of weight two is.
+        folds = np.arange(60) % 3
+        subject = clone(subject).set_params(cv=splits(folds))
+        repeated = clone(subject).set_params(cv=splits(np.repeat(folds, counts)))
+    else:
+        repeated = clone(subject)
+    weighted = clone(subject).fit(X, sample_weight=counts)
+    repeated.fit(np.repeat(X, counts, axis=0))
+    assert not differences(answer(repeated), answer(weighted), 1e-7)
+    ones = clone(subject).fit(X, sample_weight=np.ones(60))
+    assert not differences(answer(clone(subject).fit(X)), answer(ones), 1e-7)
+
+
+def splits(folds):
+    return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(3)]
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("subject", subjects())
+def test_a_covariance_stands_for_its_data(subject, standardize):
+    subject = clone(subject).set_params(standardize=standardize)
+    X = small_data()
+    S = np.cov(X.T)
+    if kind(subject) in NO_COVARIANCE:
+        with pytest.raises(TypeError, match=NO_COVARIANCE[kind(subject)]):
+            subject.fit_covariance(S, n_samples=60)
+        return
+    of_data = answer(clone(subject).fit(X))
+    if "mean_" in of_data:
+        of_data["mean_"] = np.zeros(12)
+    names = [f"f{i}" for i in range(12)]
+    for given in (S, S.tolist(), ExplicitCovariance(S, 60.0)):
+        model = clone(subject).fit_covariance(given, n_samples=60)
+        assert not differences(of_data, answer(model), 1e-7)
+    frame = pd.DataFrame(S, index=names, columns=names)
+    model = clone(subject).fit_covariance(frame, n_samples=60)
+    assert model.feature_names_in_.tolist() == names
+    of_data["feature_names_in_"] = model.feature_names_in_
+    assert not differences(of_data, answer(model), 1e-7)
