@@ -44,7 +44,7 @@ class SecondMoments:
         """``|S e_i|^2`` of every feature; an estimate where there is no other way."""
         S = self.S
         if isinstance(S, ExplicitCovariance):
-            return np.einsum("ij,ij->i", S.matrix, S.matrix, dtype=np.float64)
+            return np.asarray(np.einsum("ij,ij->i", S.matrix, S.matrix, dtype=np.float64))
         if self.gram is not None:
             found = np.empty(S.n_features)
             for part in _parts(S.n_features, self.gram.shape[0]):
@@ -53,7 +53,7 @@ class SecondMoments:
             return found
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (S.n_features, N_PROBES))
         probes = (S @ signs.astype(S.dtype)).astype(np.float64)
-        return np.einsum("ij,ij->i", probes, probes) / N_PROBES
+        return np.asarray(np.einsum("ij,ij->i", probes, probes) / N_PROBES)
 
     def on(self, features: Support) -> tuple[Array, Array]:
         """``(S^2)_FF`` and ``S_FF`` in double precision."""
@@ -77,7 +77,8 @@ class SecondMoments:
     def _centred(self, features: Support) -> Array:
         assert isinstance(self.S, DataCovariance)
         Z = self.S.centred_columns(features).astype(np.float64)
-        return Z / np.sqrt(self.S.n_samples - 1.0)
+        Z /= np.sqrt(self.S.n_samples - 1.0)
+        return Z
 
 
 def _parts(n: int, length: int) -> list[Support]:

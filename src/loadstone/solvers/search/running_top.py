@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from loadstone.constraints import LoadingConstraint
-from loadstone.constraints import top_k
+from loadstone.constraints import LoadingConstraint, top_k
 from loadstone.covariance import Array
 from loadstone.solvers.search.sparse_block import SparseBlock
 
