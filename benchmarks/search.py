@@ -136,7 +136,7 @@ def run(X: object, sizes: list[int], options: argparse.Namespace) -> dict[tuple,
         if name == next(iter(layouts)):
             start = time.process_time()
             rng = np.random.default_rng(0)
-            solver = EM("random" if nonnegative else "pca")
+            solver = EM(init="random" if nonnegative else "pca")
             em = solver(S, constraint, rng).matrix[:, :16]
             w, value = max((renormalise(S, w, constraint) for w in em.T), key=lambda f: f[1])
             cell.add("EM", w, value, time.process_time() - start)

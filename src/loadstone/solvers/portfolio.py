@@ -57,7 +57,7 @@ class Portfolio:
     tol : float
         Change of direction at which a survivor has settled.
     below : Portfolio or None
-        A smaller effort, whose answer is among the candidates.
+        A smaller effort, whose answer is among the candidates where the data is in memory.
     """
 
     n_eigenvectors: int = 10
@@ -65,7 +65,7 @@ class Portfolio:
     n_combinations: int = 64
     survivors: tuple[int, ...] = (96, 40, 16)
     n_polished: int = 16
-    n_exchanged: int = 5
+    n_exchanged: int = 8
     n_exchanges: int = 20
     n_screened: int = 0
     screen_budget: float = 2.6e10
@@ -149,7 +149,7 @@ _FAST = Portfolio(
     n_columns=64,
     survivors=(32, 12, 6),
     n_polished=6,
-    n_exchanged=3,
+    n_exchanged=4,
     n_exchanges=5,
     screen_budget=4e9,
 )
@@ -160,7 +160,7 @@ _THOROUGH = Portfolio(
     n_combinations=256,
     survivors=(256, 96, 48),
     n_polished=48,
-    n_exchanged=12,
+    n_exchanged=16,
     n_exchanges=100,
     screen_budget=1e11,
     greedy=True,

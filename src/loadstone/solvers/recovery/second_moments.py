@@ -77,7 +77,8 @@ class SecondMoments:
     def _centred(self, features: Support) -> Array:
         assert isinstance(self.S, DataCovariance)
         Z = self.S.centred_columns(features).astype(np.float64)
-        return np.asarray(Z / np.sqrt(self.S.n_samples - 1.0))
+        Z /= np.sqrt(self.S.n_samples - 1.0)
+        return Z
 
 
 def _parts(n: int, length: int) -> list[Support]:

@@ -15,12 +15,11 @@ from loadstone.covariance import (
     Covariance,
     DataCovariance,
     DeflatedCovariance,
-    ExplicitCovariance,
     LowRankCovariance,
     leading_eigenpairs,
 )
-from loadstone.covariance.containers import InMemoryRows
 from loadstone.covariance.spectrum import SMALL_MATRIX, sample_gram
+from loadstone.solvers.search.restricted import in_memory
 from loadstone.solvers.starts import START_TOL
 
 #: Samples up to which the small problem of wide data is solved in full.
@@ -41,7 +40,7 @@ def search_eigenvectors(S: Covariance, n: int) -> Array:
 
 
 def _vectors(S: Covariance, n: int) -> Array:
-    if not _in_memory(S):
+    if not in_memory(S):
         return leading_eigenpairs(S, n, START_TOL)[1]
     base = S.base if isinstance(S, DeflatedCovariance) else S
     if isinstance(base, DataCovariance) and _is_small_and_wide(base):
@@ -53,13 +52,6 @@ def _vectors(S: Covariance, n: int) -> Array:
         return _lanczos(S, n)
     except ArpackError:
         return leading_eigenpairs(S, n)[1]
-
-
-def _in_memory(S: Covariance) -> bool:
-    base = S.base if isinstance(S, DeflatedCovariance) else S
-    if isinstance(base, DataCovariance):
-        return isinstance(base.rows, InMemoryRows)
-    return isinstance(base, ExplicitCovariance | LowRankCovariance)
 
 
 def _wide(S: Covariance) -> bool:

@@ -12,6 +12,7 @@ from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import MAX_ROUNDS
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.search.climb import same_supports, step
+from loadstone.solvers.search.restricted import in_memory
 from loadstone.solvers.search.spaces import Space
 from loadstone.solvers.search.sparse_block import SparseBlock, block_of, joined
 
@@ -36,7 +37,7 @@ def polish_block(
     S: Covariance, space: Space, block: SparseBlock, constraint: LoadingConstraint
 ) -> list[Found]:
     """:func:`loadstone.solvers.polish.polish` of every row, with one product for all of them."""
-    found = [_on_support(S, block, row, constraint) for row in range(len(block))]
+    found = _on_supports(S, block, constraint)
     active = list(range(len(found)))
     gain = 1 + 4 * float(np.finfo(S.dtype).eps)
     for _ in range(MAX_ROUNDS):
@@ -45,21 +46,29 @@ def polish_block(
         here = joined([block_of(found[j].w, constraint.size) for j in active])
         moved = step(space, here, constraint)
         still = same_supports(moved, here)
-        going = []
-        for row in np.flatnonzero(~still):
-            candidate = _on_support(S, moved, int(row), constraint)
-            if candidate.value > found[active[row]].value * gain:
-                found[active[row]] = candidate
-                going.append(active[row])
-        active = going
+        active = [j for j, settled in zip(active, still, strict=True) if not settled]
+        candidates = _on_supports(S, moved.take(~still), constraint)
+        pairs = [(j, each) for j, each in zip(active, candidates, strict=True)]
+        better = [(j, each) for j, each in pairs if each.value > found[j].value * gain]
+        for j, each in better:
+            found[j] = each
+        active = [j for j, _ in better]
     return found
 
 
-def _on_support(
-    S: Covariance, block: SparseBlock, row: int, constraint: LoadingConstraint
-) -> Found:
-    w, value = renormalise(S, block.dense(row, S.n_features), constraint)
-    return Found(w, value)
+def _on_supports(S: Covariance, block: SparseBlock, constraint: LoadingConstraint) -> list[Found]:
+    """The best loadings on the support of each row; out of core they share one pass."""
+    rows = [block.dense(row, S.n_features) for row in range(len(block))]
+    if not rows or in_memory(S):
+        return [Found(*renormalise(S, w, constraint)) for w in rows]
+    features = np.union1d(np.unique(block.indices), constraint.forced).astype(np.intp)
+    local, inside = S.restrict(features), constraint.on(features)
+    found = []
+    for row in rows:
+        w = np.zeros(S.n_features, dtype=S.dtype)
+        w[features], value = renormalise(local, row[features], inside)
+        found.append(Found(w, value))
+    return found
 
 
 def exchange_best(

@@ -6,6 +6,8 @@ from loadstone.covariance import (
     Covariance,
     DataCovariance,
     DeflatedCovariance,
+    ExplicitCovariance,
+    LowRankCovariance,
     Moments,
     Support,
 )
@@ -27,3 +29,11 @@ def restricted(S: Covariance, features: Support) -> Covariance:
     )
     X = S.rows.X.tocsc()[:, features]
     return DataCovariance(InMemoryRows(X), moments, S.weights)
+
+
+def in_memory(S: Covariance) -> bool:
+    """Whether products cost arithmetic alone; elsewhere each may be a pass over a file."""
+    base = S.base if isinstance(S, DeflatedCovariance) else S
+    if isinstance(base, DataCovariance):
+        return isinstance(base.rows, InMemoryRows)
+    return isinstance(base, ExplicitCovariance | LowRankCovariance)

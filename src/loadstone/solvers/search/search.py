@@ -18,6 +18,7 @@ from loadstone.solvers.search.climb import best_rows, settle, step, values_of
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 from loadstone.solvers.search.em_support import em_support
 from loadstone.solvers.search.finish import Found, best_of, exchange_best, polish_block
+from loadstone.solvers.search.restricted import in_memory
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.screen import (
     Thresholds,
@@ -39,6 +40,8 @@ PILOT_COLUMNS = 24
 PILOT_KEPT, PILOT_STEPS = 8, 2
 #: Features up to which every column is a start.
 FEW_FEATURES = 512
+#: Steps of all starts together where every column is one.
+STEPS_OF_ALL = 4
 #: Sizes up to which the greedy support is worth its one product per feature.
 MAX_GREEDY = 128
 
@@ -55,24 +58,31 @@ class Search:
         self._eigenvectors: Array | None = None
         self._pilots: dict[tuple[int, int], tuple[SparseBlock, Thresholds]] = {}
         self._columns: dict[tuple[float, ...], Support] = {}
+        self._climbed: dict[tuple[int, int], SparseBlock] = {}
 
     def run(self, effort: Portfolio) -> Found:
-        """The answer of ``effort``, never below that of the efforts it contains."""
-        below = self._below(effort)
+        """The answer of ``effort``, never below that of the efforts it contains.
+
+        Out of core every step is a pass over the data: there the effort runs alone, without
+        EM, and few candidates are exchanged.
+        """
+        scarce = not in_memory(self.S)
+        below = None if scarce else self._below(effort)
         if below is not None and self.is_tiny and not effort.greedy:
             return below
         if not self.allowed.size:
             return self._any_feature()
-        candidates = [self._settled(effort), self.em]
+        candidates = [self._settled(effort)] if scarce else [self._settled(effort), self.em]
         if below is not None:
             candidates.append(block_of(below.w, self.constraint.size))
         if effort.greedy and self.constraint.size <= MAX_GREEDY:
             greedy = Greedy(rule="approximate")(self.S, self.constraint, np.random.default_rng(0))
             candidates.append(block_of(greedy.matrix[:, 0], self.constraint.size))
         polished = polish_block(self.S, self.space, joined(candidates), self.constraint)
-        best = exchange_best(
-            self.S, polished, self.constraint, effort.n_exchanged, effort.n_exchanges
-        )
+        # An exchange costs passes out of core, next to nothing among few features.
+        n = effort.n_exchanged // 4 if scarce else effort.n_exchanged
+        n = 2 * n if self.has_few_features else max(1, n)
+        best = exchange_best(self.S, polished, self.constraint, n, effort.n_exchanges)
         return best_of([best, *polished] + ([] if below is None else [below]))
 
     @property
@@ -96,8 +106,7 @@ class Search:
 
     def _settled(self, effort: Portfolio) -> SparseBlock:
         """The last candidates of successive halving, at rest."""
-        starts, _ = self._pilot(effort)
-        block = joined([starts, *self._column_starts(effort)])
+        block = self._all_starts(effort)
         block, _ = best_rows(self.space, block, effort.survivors[0])
         for keep in effort.survivors[1:]:
             block = step(self.space, block, self.constraint)
@@ -105,6 +114,27 @@ class Search:
         block, n_iter = settle(self.space, block, self.constraint, effort.max_iter)
         self.n_iter = max(self.n_iter, n_iter)
         return best_rows(self.space, block, effort.n_polished)[0]
+
+    def _all_starts(self, effort: Portfolio) -> SparseBlock:
+        """Pilot and columns, one step after each; where all columns are few, several steps.
+
+        A good end may have a poor first step, so that none is dropped before it settles.
+        """
+        starts, _ = self._pilot(effort)
+        if not self.has_few_features:
+            return joined([starts, *self._column_starts(effort)])
+        key = (effort.n_eigenvectors, effort.n_combinations)
+        if key not in self._climbed:
+            block = joined([starts, *self._column_starts(effort)])
+            for _ in range(STEPS_OF_ALL):
+                block = step(self.space, block.take(block.distinct()), self.constraint)
+            self._climbed[key] = block
+        return self._climbed[key]
+
+    @property
+    def has_few_features(self) -> bool:
+        """Whether every column is a start."""
+        return self.allowed.size <= FEW_FEATURES
 
     @cached_property
     def space(self) -> Space:
@@ -183,7 +213,7 @@ class Search:
     def _column_starts(self, effort: Portfolio) -> list[SparseBlock]:
         """Columns of S around which the densest groups lie; all of them where they are few."""
         features = self.allowed
-        if features.size > FEW_FEATURES:
+        if not self.has_few_features:
             at = self._pilot(effort)[1]
             key = (effort.screen_budget, effort.n_screened, at.low, at.high, effort.n_columns)
             if key not in self._columns:
