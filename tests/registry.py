@@ -59,7 +59,11 @@ FLAVOURS = {
     "NSPCA": [{"n_nonzero": None, "init": "random"}],
     "SpannogramPCA": [{"nonnegative": False}, {"method": "net", "rank": 2}],
     "SparseNoisyPCA": [{"penalize": "features"}],
-    "SparsePCA": [{"certify": "instant", "orthogonality": "disjoint"}],
+    "SparsePCA": [
+        {"certify": "instant", "orthogonality": "disjoint"},
+        {"n_nonzero": "auto"},
+        {"objective": "recovery"},
+    ],
     "SparseProbabilisticPCA": [{"prior": "laplace", "refit": False}],
 }
 

@@ -116,8 +116,11 @@ def test_refused_or_interrupted_additions_change_nothing(subject, monkeypatch):
             model.add_components(X)
         unchanged.check()
     monkeypatch.undo()
+    if "refine" in model.get_params():
+        # Components that were improved together are not those of a shorter list.
+        model.set_params(refine=False).fit(X)
     model.add_components(X)
-    at_once = clone(subject).set_params(n_components=3).fit(X)
+    at_once = clone(model).set_params(n_components=3).fit(X)
     assert not differences(state(at_once), state(model), 1e-9)
 
 

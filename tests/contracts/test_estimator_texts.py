@@ -66,7 +66,9 @@ def test_sections_stand_in_their_order_and_numpydoc_reads_them(cls):
     first = inspect.getdoc(cls).splitlines()[0]
     assert first.endswith(".")
     assert len(first) <= 100
-    docscrape = pytest.importorskip("numpydoc.docscrape")
+    docscrape = pytest.importorskip(
+        "numpydoc.docscrape", reason="the documentation tools are not installed"
+    )
     doc = docscrape.NumpyDocString(inspect.getdoc(cls))
     assert {p.name for p in doc["Parameters"]} == set(inspect.signature(cls).parameters)
 

@@ -128,13 +128,13 @@ def _more_sizes(
             "pass n_nonzero for the new ones"
         )
         raise ValueError(msg)
-    return model.sizes_on(n_more, data.n_features)
+    return model._sizes_on(n_more, data.n_features)
 
 
 def _sizes_asked_for(model: SequentialComponents, data: Reading) -> list[int]:
     """How many features each of the components there are could have used."""
     n_asked = model.n_components_ if np.ndim(model.n_nonzero) == 0 else len(model.n_nonzero)
-    asked = model.sizes_on(n_asked, data.n_features)[: model.n_components_]
+    asked = model._sizes_on(n_asked, data.n_features)[: model.n_components_]
     asked += [1] * (model.n_components_ - len(asked))
     forced = model.get_params(deep=False).get("forced")
     n_forced = check_features(forced, "forced", data.n_features, data.names).size

@@ -138,9 +138,9 @@ class SequentialComponents(Components):
         list of Constraint
             One for each of ``n_components``.
         """
-        return self._constraints(data, self.sizes_on(self.n_components, data.n_features))
+        return self._constraints(data, self._sizes_on(self.n_components, data.n_features))
 
-    def sizes_on(self, n_components: int, n_features: int) -> list[int]:
+    def _sizes_on(self, n_components: int, n_features: int) -> list[int]:
         """How many features each component may use."""
         return check_sizes(self.n_nonzero, n_components, n_features)
 

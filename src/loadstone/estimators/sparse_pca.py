@@ -143,7 +143,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         # Proofs report their progress as tasks too, and nobody knows how many.
         return None if self.certify else self.n_components
 
-    def sizes_on(self, n_components: int, n_features: int) -> list[int]:
+    def _sizes_on(self, n_components: int, n_features: int) -> list[int]:
         """How many features each component may use; the size chosen where none was given."""
         chosen = vars(self).get("n_nonzero_", n_features)
         asked = chosen if isinstance(self.n_nonzero, str) else self.n_nonzero
