@@ -62,7 +62,6 @@ FLAVOURS = {
     "SparsePCA": [
         {"certify": "instant", "orthogonality": "disjoint"},
         {"n_nonzero": "auto"},
-        {"objective": "recovery"},
     ],
     "SparseProbabilisticPCA": [{"prior": "laplace", "refit": False}],
 }

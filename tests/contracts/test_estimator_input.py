@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from fitted_state import answer, differences
-from loadstone.covariance import ExplicitCovariance
+from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.covariance.containers import is_dask
 from registry import containers, small_data, subjects
 
@@ -201,11 +201,26 @@ def test_a_covariance_stands_for_its_data(subject, standardize):
     if "mean_" in of_data:
         of_data["mean_"] = np.zeros(12)
     names = [f"f{i}" for i in range(12)]
-    for given in (S, S.tolist(), ExplicitCovariance(S, 60.0)):
+    for given in (S, S.tolist(), ExplicitCovariance(S, 60.0), ExplicitCovariance(S)):
         model = clone(subject).fit_covariance(given, n_samples=60)
         assert not differences(of_data, answer(model), 1e-7)
+    with pytest.raises(ValueError, match="n_samples=50, but the covariance is one of 60"):
+        clone(subject).fit_covariance(ExplicitCovariance(S, 60.0), n_samples=50)
     frame = pd.DataFrame(S, index=names, columns=names)
     model = clone(subject).fit_covariance(frame, n_samples=60)
     assert model.feature_names_in_.tolist() == names
     of_data["feature_names_in_"] = model.feature_names_in_
     assert not differences(of_data, answer(model), 1e-7)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("subject", subjects())
+def test_a_covariance_that_knows_its_data_keeps_the_mean(subject, standardize):
+    subject = clone(subject).set_params(standardize=standardize)
+    if kind(subject) in NO_COVARIANCE:
+        return
+    X = small_data()
+    of_data = clone(subject).fit(X)
+    model = clone(subject).fit_covariance(covariance_of(X, route="data")[0])
+    assert not differences(answer(of_data), answer(model), 1e-7)
+    np.testing.assert_allclose(model.transform(X), of_data.transform(X), atol=1e-6)

@@ -101,6 +101,8 @@ def test_refused_or_interrupted_additions_change_nothing(subject, monkeypatch):
     for arguments, words in [
         ({"X": X + 1}, "not the data"),
         ({"X": X[:, :5]}, "features"),
+        ({"covariance": np.cov(X.T)}, "its mean"),
+        ({"covariance": np.cov(X.T)[:5, :5]}, "5 features"),
         ({"X": X, "n_components": 0}, "n_components=0"),
         ({"X": X, "n_nonzero": 99}, "n_nonzero=99"),
         ({}, "either"),
@@ -119,9 +121,30 @@ def test_refused_or_interrupted_additions_change_nothing(subject, monkeypatch):
     if "refine" in model.get_params():
         # Components that were improved together are not those of a shorter list.
         model.set_params(refine=False).fit(X)
+        # Nor is the size that more components need.
+        size = vars(model).get("n_nonzero_", model.n_nonzero)
+        model.set_params(n_nonzero=size).fit(X)
     model.add_components(X)
     at_once = clone(model).set_params(n_components=3).fit(X)
     assert not differences(state(at_once), state(model), 1e-9)
+
+
+@pytest.mark.parametrize("subject", EXTENDABLE)
+def test_additions_from_a_covariance_keep_names_and_notice_another_order(subject):
+    X = small_data()
+    S = np.cov(X.T)
+    frame = pd.DataFrame(S, index=NAMES, columns=NAMES)
+    subject = clone(subject).set_params(forbidden=["f2"])
+    model = clone(subject).fit_covariance(frame)
+    model.add_components(covariance=S)
+    at_once = clone(subject).set_params(n_components=3).fit_covariance(frame)
+    assert not differences(state(at_once), state(model), 1e-9)
+    unchanged = Unchanged(model)
+    with pytest.raises(ValueError, match="another variance"):
+        model.add_components(covariance=S[::-1, ::-1])
+    with pytest.raises(ValueError, match=r"about \['f11'"):
+        model.add_components(covariance=frame.iloc[::-1, ::-1])
+    unchanged.check()
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

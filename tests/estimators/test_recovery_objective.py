@@ -63,6 +63,14 @@ def test_sparse_and_wide_data_give_the_same():
         np.testing.assert_allclose(answer, answers[0], rtol=1e-6)
 
 
+def test_no_component_is_added_to_those_found_together():
+    model = SparsePCA(2, n_nonzero=3, objective="recovery", standardize=True).fit(X)
+    before = model.components_.copy()
+    with pytest.raises(ValueError, match="finds all components together"):
+        model.add_components(X)
+    np.testing.assert_array_equal(model.components_, before)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

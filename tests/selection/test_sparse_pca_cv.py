@@ -122,3 +122,16 @@ def test_bad_input_is_refused():
         SparsePCACV(n_nonzeros=[4, 2, 4], cv=3).fit(X)
     with pytest.raises(TypeError, match="holds out samples"):
         SparsePCACV().fit_covariance(np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.full(60, 0.025), "weights sum to 1"),
+        (np.repeat([0.0, 1.0], [20, 40]), "weight 0, so there is nothing"),
+    ],
+)
+def test_folds_without_weight_are_refused(weights, words):
+    X = np.random.default_rng(0).standard_normal((60, 5))
+    with pytest.raises(ValueError, match=words):
+        SparsePCACV(n_nonzeros=[2], cv=3).fit(X, sample_weight=weights)

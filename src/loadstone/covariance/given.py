@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:
             "project it on the semi-definite matrices, or fit the data"
         )
         raise ValueError(msg)
-    if n_samples is not None and n_samples < 2:
-        msg = f"n_samples={n_samples} must be at least 2"
+    if n_samples is not None and not (isinstance(n_samples, Real) and n_samples >= 2):
+        msg = f"n_samples={n_samples!r} must be a number of at least 2, or None if it is not known"
         raise ValueError(msg)
     return ExplicitCovariance(matrix, float("nan") if n_samples is None else float(n_samples))

@@ -64,6 +64,9 @@ def _check_out_of_core(X: Any, min_samples: int) -> Any:
     if X.dtype.kind not in "fiub":
         msg = f"X has dtype {X.dtype}; expected real numbers. Convert it with X.astype(float)"
         raise ValueError(msg)
+    if is_dask(X) and np.ma.isMaskedArray(X._meta):
+        msg = "X is a Dask array of masked arrays; fill what is masked with dask.array.ma.filled"
+        raise ValueError(msg)
     if X.shape[0] < min_samples:
         msg = (
             f"X has {X.shape[0]} sample(s), while a minimum of {min_samples} is required to vary at "
@@ -79,7 +82,7 @@ def _unmasked(X: Any, *, allow_nan: bool) -> Any:
         return X.data
     if not allow_nan:
         msg = (
-            f"X is a masked array with {int(np.ma.getmaskarray(X).sum())} masked value(s), which are missing "
+            f"X is a masked array with {np.ma.getmaskarray(X).sum()} masked value(s), which are missing "
             "values; fill or drop them, or use SparseProbabilisticPCA, which handles them"
         )
         raise ValueError(msg)
@@ -196,7 +199,7 @@ def check_n_samples_known(S: Covariance, who: str) -> None:
 
 def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]:
     """One cardinality per component from ``None``, a count, a fraction, or one of each."""
-    if n_nonzero is None or isinstance(n_nonzero, Real):
+    if n_nonzero is None or np.ndim(n_nonzero) == 0:
         return [_size(n_nonzero, n_features)] * n_components
     sizes = list(n_nonzero)
     if len(sizes) != n_components:

@@ -19,11 +19,15 @@ from loadstone.estimators.checks import (
 from loadstone.estimators.found import Found, Task, is_fitted_name, store, tell
 from loadstone.estimators.reading import Reading, read_covariance, read_rows
 from loadstone.estimators.sequential import SequentialComponents
-from loadstone.metrics import total_variance
+from loadstone.metrics import marginal_variance, total_variance
 
 
 class ExtendableMixin:
     """For components one after another, of which a fitted model can be given more."""
+
+    def _refuses_more(self) -> str | None:
+        """Why no component can be added; ``None`` where one can."""
+        return None
 
     def add_components(
         self,
@@ -59,6 +63,9 @@ class ExtendableMixin:
         """
         assert isinstance(self, SequentialComponents)
         check_is_fitted(self)
+        reason = self._refuses_more()
+        if reason is not None:
+            raise ValueError(reason)
         if (X is None) == (covariance is None):
             msg = "give either the data X or the covariance the model was fitted on"
             raise ValueError(msg)
@@ -94,6 +101,7 @@ def _same_data(model: SequentialComponents, X: Any, covariance: Any, sample_weig
     if covariance is not None:
         n_samples = None if np.isnan(model.n_samples_) else model.n_samples_
         data = read_covariance(covariance, n_samples, standardize=model.standardize)
+        data = replace(data, names=_same_names(model, data.names))
     else:
         rows = check_new_rows(model, X)
         data = read_rows(
@@ -104,16 +112,39 @@ def _same_data(model: SequentialComponents, X: Any, covariance: Any, sample_weig
             route=model.route,
             n_products=model._expected_products(),
         )
-    total, mean = total_variance(data.S), data.moments.mean
-    same = mean.shape == model.mean_.shape
-    same = same and np.allclose(mean, model.mean_, rtol=1e-5, atol=1e-8 * np.sqrt(total))
-    if not same or not np.isclose(total, model.total_variance_, rtol=1e-5):
+    difference = _difference(model, data)
+    if difference is not None:
         msg = (
-            f"this is not the data of the fit: its total variance is {total:.6g}, that of the "
-            f"fit {model.total_variance_:.6g}. Pass the same data and weights, or fit anew"
+            f"this is not the data of the fit: {difference}. Pass the same data and weights (or the "
+            "covariance, if the model was fitted on that), or fit anew"
         )
         raise ValueError(msg)
     return data
+
+
+def _difference(model: SequentialComponents, data: Reading) -> str | None:
+    """How the data differs from that of the fit, as far as the model can tell."""
+    if data.n_features != model.n_features_in_:
+        return f"it has {data.n_features} features, that of the fit {model.n_features_in_}"
+    total = total_variance(data.S)
+    if not np.isclose(total, model.total_variance_, rtol=1e-5):
+        return f"its total variance is {total:.6g}, that of the fit {model.total_variance_:.6g}"
+    spread = np.sqrt(total)
+    if not np.allclose(data.moments.mean, model.mean_, rtol=1e-5, atol=1e-8 * spread):
+        return "its mean is another one"
+    marginal = marginal_variance(data.S, model.components_.T.astype(data.S.dtype))
+    if not np.allclose(marginal, model.marginal_variance_, rtol=1e-3, atol=1e-5 * total):
+        return "the components there are have another variance in it"
+    return None
+
+
+def _same_names(model: SequentialComponents, names: Any) -> Any:
+    """The names of the fit, which a matrix without any is about as well."""
+    known = vars(model).get("feature_names_in_")
+    if names is None or known is None or list(names) == list(known):
+        return known if names is None else names
+    msg = f"the covariance is about {list(names)[:3]} ..., the fit about {list(known)[:3]} ..."
+    raise ValueError(msg)
 
 
 def _more_sizes(

@@ -147,7 +147,7 @@ class GaussianComponents(Components):
         dtype = float_dtype(Z.dtype)
         return Z @ back.astype(dtype) + self.mean_.astype(dtype)
 
-    def impute(self, X: Any) -> Array:
+    def impute(self, X: Any) -> Any:
         """``X`` with missing values replaced by what the model expects of them.
 
         Parameters
@@ -157,13 +157,14 @@ class GaussianComponents(Components):
 
         Returns
         -------
-        X_imputed : ndarray of shape (n_samples, n_features)
+        X_imputed : ndarray or Dask array of shape (n_samples, n_features)
             A copy; observed values are untouched.
         """
-        filled = self.inverse_transform(self.transform(X))
-        X = np.array(X, dtype=float)
-        result: Array = np.where(np.isnan(X), filled, X)
-        return result
+        rows = check_new_rows(self, X, allow_nan=True)
+        if sparse.issparse(rows):
+            msg = "X is sparse, where nothing is missing but zeros; convert it with X.toarray()"
+            raise TypeError(msg)
+        return np.where(np.isnan(rows), self.inverse_transform(self.transform(X)), rows)
 
     def score_samples(self, X: Any) -> Array:
         """Log density of every sample under the model.

@@ -172,25 +172,40 @@ def read_covariance(
     Reading
     """
     names = _get_feature_names(S)
-    if isinstance(S, DataCovariance) and not standardize:
-        return Reading(S=S, moments=S.moments, remarks=constant_remark(S.moments, None))
-    given = S if isinstance(S, Covariance) else check_covariance(S, n_samples)
+    given = _counted(S, n_samples) if isinstance(S, Covariance) else check_covariance(S, n_samples)
+    if isinstance(given, DataCovariance) and not standardize:
+        return Reading(S=given, moments=given.moments, remarks=constant_remark(given.moments, None))
     covariance, moments = _standardized(given, standardize=standardize)
     check_moments(moments, names, covariance.dtype)
     remarks = constant_remark(moments, names)
     return Reading(S=covariance, moments=moments, names=names, remarks=remarks)
 
 
+def _counted(S: Covariance, n_samples: float | None) -> Covariance:
+    """A covariance with its number of samples, which can be told once only."""
+    if n_samples is None or S.n_samples == n_samples:
+        return S
+    if isinstance(S, ExplicitCovariance) and np.isnan(S.n_samples):
+        return check_covariance(S.matrix, n_samples)
+    msg = (
+        f"n_samples={n_samples!r}, but the covariance is one of {S.n_samples:g} samples; leave "
+        "n_samples out, or give the matrix itself"
+    )
+    raise ValueError(msg)
+
+
 def _standardized(S: Covariance, *, standardize: bool) -> tuple[Covariance, Moments]:
     """A given covariance, scaled to correlations where asked, with the moments it stands for."""
-    scale = None
-    if standardize:
+    scale, mean = None, np.zeros(S.n_features)
+    if isinstance(S, DataCovariance):
+        scale, mean = S.moments.scale, S.moments.mean
+    if standardize and scale is None:
         std = np.sqrt(np.maximum(S.diagonal().astype(np.float64), 0))
         scale = np.where(std > 0, std, 1.0)
         matrix = (materialise(S).matrix / np.multiply.outer(scale, scale)).astype(S.dtype)
         S = ExplicitCovariance(matrix, S.n_samples)
     variance = S.diagonal().astype(np.float64)
-    return S, Moments(S.n_samples, np.zeros(S.n_features), variance, variance <= 0, scale)
+    return S, Moments(S.n_samples, mean, variance, variance <= 0, scale)
 
 
 def _cancellation_remark(rows: Any, S: Covariance, moments: Moments) -> tuple[str, ...]:

@@ -189,6 +189,14 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         loadings = signed(search.matrix, kept)
         return replace(variance, loadings=loadings, searches=(search,))
 
+    def _refuses_more(self) -> str | None:
+        if self.objective == "variance":
+            return None
+        return (
+            f"objective={self.objective!r} finds all components together, so that none can be "
+            "added; fit anew with a larger n_components"
+        )
+
     def _refuse_recovery(self, constraints: Sequence[Constraint]) -> None:
         """Say what cannot be had together with ``objective="recovery"``."""
         reason = next(filter(None, map(Recovery().unsuited, constraints)), None)

@@ -163,7 +163,9 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         )
         found = model._search(task)
         scores = np.abs(found.loadings).max(axis=1)
-        ranking = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores)]
+        # Two standardized features share one loading exactly: rounding must not order them.
+        digits = np.finfo(scores.dtype).precision - 2
+        ranking = np.argsort(-scores.round(digits), kind="stable")[: np.count_nonzero(scores)]
         why = "feature raises the variance of the components"
         return Chosen(ranking, scores, (*found.remarks, *_too_few(ranking, size, why)), found.stops)
 

@@ -189,6 +189,12 @@ def _held_out_score(model: SparsePCA, data: Reading, fold: Fold) -> float:
     """Share of the held-out variance that components of the other samples reconstruct."""
     train, test = fold
     weights = data.weights
+    if weights is not None and not weights[test].any():
+        msg = (
+            f"a fold holds out {test.size} sample(s) that all have weight 0, so there is nothing to "
+            "score; shuffle the folds, or drop samples of weight 0"
+        )
+        raise ValueError(msg)
     rows = _safe_indexing(data.rows, train)
     part = read_rows(
         rows,
