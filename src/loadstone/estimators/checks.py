@@ -36,6 +36,7 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
     if is_dask(X) or isinstance(X, np.memmap):
         return _check_out_of_core(X, min_samples)
     _refuse_text_columns(X)
+    X = _unmasked(X, allow_nan=allow_nan)
     finite: Any = "allow-nan" if allow_nan else True
     try:
         return check_array(
@@ -48,6 +49,23 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
             )
             raise ValueError(msg) from error
         raise
+
+
+def _unmasked(X: Any, *, allow_nan: bool) -> Any:
+    """A masked array with its mask as missing values; NumPy would drop the mask in silence."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return X.data
+    if not allow_nan:
+        msg = (
+            f"X is a masked array with {int(X.mask.sum())} masked value(s), which are "
+            "missing; fill them with X.filled(...) or leave their rows out, or use "
+            "SparseProbabilisticPCA, which handles missing values"
+        )
+        raise ValueError(msg)
+    dtype = X.dtype if X.dtype.kind in "fc" else np.float64
+    return np.where(X.mask, np.nan, X.data.astype(dtype, copy=False)).astype(dtype, copy=False)
 
 
 def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False) -> Any:
@@ -172,7 +190,7 @@ def _named(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str
 
 def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:
     """A matrix given in place of data: square, finite, symmetric, positive semi-definite."""
-    matrix = np.asarray(S)
+    matrix = np.asarray(_unmasked(S, allow_nan=False))
     if matrix.dtype.kind not in "fiub":
         msg = f"the covariance has dtype {matrix.dtype}; expected real numbers"
         raise ValueError(msg)
