@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from loadstone.estimators.sparse_pca import SparsePCA
-from loadstone.files.array_files import named_layers
+from loadstone.files.h5ad_files import named_layers
 
 
 def sparse_pca(

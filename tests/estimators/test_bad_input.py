@@ -214,3 +214,25 @@ def test_warm_start_reuses_the_first_component():
     assert model.first_component_ is cached
     fresh = [EMPCA(n_nonzero=k).fit(X).marginal_variance_[0] for k in (2, 3, 4)]
     np.testing.assert_allclose(values, fresh)
+
+
+def test_a_mask_means_missing_and_is_never_dropped():
+    from loadstone import SparsePCA, SparseProbabilisticPCA
+
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    X += 5 * X[:, :1]
+    masked = np.ma.array(X, mask=np.zeros(X.shape, dtype=bool))
+    np.testing.assert_array_equal(
+        SparsePCA(n_nonzero=2).fit(masked).components_, SparsePCA(n_nonzero=2).fit(X).components_
+    )
+    masked[3, 1] = np.ma.masked
+    with pytest.raises(ValueError, match=r"1 masked value.*filled"):
+        SparsePCA(n_nonzero=2).fit(masked)
+    holes = np.where(masked.mask, np.nan, X)
+    np.testing.assert_array_equal(
+        SparseProbabilisticPCA(1).fit(masked).components_,
+        SparseProbabilisticPCA(1).fit(holes).components_,
+    )
+    square = np.ma.array(np.cov(X.T), mask=np.eye(4, dtype=bool))
+    with pytest.raises(ValueError, match="masked"):
+        SparsePCA(n_nonzero=2).fit_covariance(square)

@@ -16,6 +16,9 @@ PSD_TOL = 1e-6
 
 def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:
     """A matrix given in place of data: square, finite, symmetric, positive semi-definite."""
+    if np.ma.is_masked(S):
+        msg = "the covariance is a masked array with missing entries; compute it from complete data"
+        raise ValueError(msg)
     matrix = np.asarray(S)
     if matrix.dtype.kind not in "fiub":
         msg = f"the covariance has dtype {matrix.dtype}; expected real numbers"

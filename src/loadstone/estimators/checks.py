@@ -33,8 +33,7 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
     if is_dask(X) or isinstance(X, np.memmap):
         return _check_out_of_core(X, min_samples)
     _refuse_text_columns(X)
-    if np.ma.isMaskedArray(X):
-        X = _unmasked(X, allow_nan=allow_nan)
+    X = _unmasked(X, allow_nan=allow_nan)
     finite: Any = "allow-nan" if allow_nan else True
     try:
         return check_array(
@@ -47,6 +46,23 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
             )
             raise ValueError(msg) from error
         raise
+
+
+def _unmasked(X: Any, *, allow_nan: bool) -> Any:
+    """A masked array with its mask as missing values; NumPy would drop the mask in silence."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return X.data
+    if not allow_nan:
+        msg = (
+            f"X is a masked array with {int(X.mask.sum())} masked value(s), which are "
+            "missing; fill them with X.filled(...) or leave their rows out, or use "
+            "SparseProbabilisticPCA, which handles missing values"
+        )
+        raise ValueError(msg)
+    dtype = X.dtype if X.dtype.kind in "fc" else np.float64
+    return np.where(X.mask, np.nan, X.data.astype(dtype, copy=False)).astype(dtype, copy=False)
 
 
 def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False) -> Any:
@@ -74,19 +90,6 @@ def _check_out_of_core(X: Any, min_samples: int) -> Any:
         )
         raise ValueError(msg)
     return X
-
-
-def _unmasked(X: Any, *, allow_nan: bool) -> Any:
-    """A masked array as an ordinary one: what is masked is missing, and not what lies below."""
-    if not np.ma.is_masked(X):
-        return X.data
-    if not allow_nan:
-        msg = (
-            f"X is a masked array with {np.ma.getmaskarray(X).sum()} masked value(s), which are missing "
-            "values; fill or drop them, or use SparseProbabilisticPCA, which handles them"
-        )
-        raise ValueError(msg)
-    return X.astype(np.float32 if X.dtype == np.float32 else np.float64).filled(np.nan)
 
 
 def _refuse_text_columns(X: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TypeVar
 
 from loadstone.files.errors import MissingFileError, TableError
 from loadstone.files.table import listed
-from loadstone.files.text_tables import NO_VALUE, delimiter_of, lines_of
+from loadstone.files.text_tables import NO_VALUE, delimiter_of, lines_of, rows_of
 
 #: How a sign may be written, in small letters.
 SIGNS = {
@@ -118,12 +117,7 @@ def _rows(path: Path, what: str) -> list[tuple[str, str]]:
         msg = f"there is no file {path} with the columns feature and {what}"
         raise MissingFileError(msg)
     lines = lines_of(path)
-    reader = csv.reader(lines, delimiter=delimiter_of(path, lines) if lines else ",")
-    try:
-        cells = [[cell.strip() for cell in row] for row in reader]
-    except csv.Error as error:
-        msg = f"{path.name} cannot be read as two columns, feature and {what} ({error})"
-        raise TableError(msg) from error
+    cells = [[cell.strip() for cell in row] for row in rows_of(lines, delimiter_of(path, lines))]
     for row in cells:
         if len(row) != 2:
             msg = (

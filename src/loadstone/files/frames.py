@@ -25,14 +25,19 @@ def table_of_frame(frame: Any, place: str, *, named: bool = True) -> Table:
         msg = f"{place} has two columns called {str(repeated[0])!r}; give each a name of its own"
         raise TableError(msg)
     kinds = [dtype.kind for dtype in frame.dtypes]
+    if "c" in kinds:
+        name = str(frame.columns[kinds.index("c")])
+        msg = f"{place} holds complex numbers in {name!r}; only real ones are analysed"
+        raise TableError(msg)
     numeric, columns, notes, repaired = [], {}, [], {}
     for position, name in enumerate(frame.columns):
-        if kinds[position] in "biufc":
+        if kinds[position] in "biuf":
             numeric.append(name)
             continue
         column = frame.iloc[:, position]
         numbers = None if kinds[position] in "Mm" else pd.to_numeric(column, errors="coerce")
         if numbers is not None and mostly_numbers(column):
+            numbers = _with_overflow(numbers, column)
             strays = int((numbers.isna() & column.notna()).sum())
             if strays:
                 notes.append(
@@ -51,6 +56,18 @@ def table_of_frame(frame: Any, place: str, *, named: bool = True) -> Table:
     ).to_numpy(dtype=np.float64, na_value=np.nan)
     names = np.array([str(name) for name in numeric], dtype=object) if named else None
     return Table(X, names, _row_names(frame.index), columns, notes=tuple(notes))
+
+
+def _with_overflow(numbers: Any, column: Any) -> Any:
+    """Cells such as 1e999 are infinite, as inf is; pandas takes them for text."""
+    numbers = numbers.astype(np.float64)
+    for place in np.flatnonzero((numbers.isna() & column.notna()).to_numpy()):
+        try:
+            value = float(column.iloc[place])
+        except (TypeError, ValueError):
+            continue
+        numbers.iloc[place] = value
+    return numbers
 
 
 def mostly_numbers(column: Any) -> bool:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from loadstone.files.array_files import read_h5ad, read_mtx, read_npy, read_npz
+from loadstone.files.array_files import read_npy, read_npz
 from loadstone.files.errors import MissingFileError, TableError
+from loadstone.files.foreign import foreign, refuse_beyond_memory
 from loadstone.files.frames import table_of_frame
+from loadstone.files.h5ad_files import read_h5ad
+from loadstone.files.matrix_market import read_mtx
 from loadstone.files.table import Table, transposed, with_labels, without_missing
 from loadstone.files.text_tables import read_text
 
@@ -55,7 +58,8 @@ def read_table(
         msg = f"there is no file {path}"
         raise MissingFileError(msg)
     if not path.is_file():
-        msg = f"{path} is a folder; name the file that holds the table"
+        what = "a folder" if path.is_dir() else "no regular file"
+        msg = f"{path} is {what}; name the file that holds the table"
         raise MissingFileError(msg)
     table = _read(path, layer)
     if turned:
@@ -86,17 +90,17 @@ def _read(path: Path, layer: str | None) -> Table:
 
 
 def _read_parquet(path: Path) -> Table:
-    import pandas as pd
-
     try:
-        frame = pd.read_parquet(path)
+        from pyarrow import parquet  # type: ignore[import-untyped]
     except ImportError as error:
         msg = "reading Parquet files needs pyarrow: pip install 'loadstone[cli]'"
         raise TableError(msg) from error
-    except (OSError, ValueError) as error:
-        msg = f"{path} cannot be read as Parquet ({str(error).splitlines()[0]})"
-        raise TableError(msg) from error
-    return table_of_frame(frame, str(path))
+    import pandas as pd
+
+    with foreign(path, "Parquet"):
+        declared = parquet.read_metadata(path)
+        refuse_beyond_memory(8 * int(declared.num_rows) * int(declared.num_columns), path)
+        return table_of_frame(pd.read_parquet(path), str(path))
 
 
 def _checked(table: Table, path: Path) -> Table:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
+import codecs
 import io
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.files.errors import TableError
+from loadstone.files.foreign import foreign, opened
 from loadstone.files.frames import mostly_numbers, table_of_frame
 from loadstone.files.table import Table
 
@@ -32,7 +33,7 @@ def read_text(path: Path) -> Table:
         msg = f"{path} is empty"
         raise TableError(msg)
     delimiter = delimiter_of(path, head)
-    rows = [row for row in csv.reader(head, delimiter=delimiter) if row]
+    rows = list(rows_of(head, delimiter))
     decimal = "," if delimiter == ";" and _has_decimal_commas(rows) else "."
     header = _has_header(rows, decimal)
     options: dict[str, Any] = {
@@ -40,32 +41,38 @@ def read_text(path: Path) -> Table:
         "header": 0 if header else None,
         "decimal": decimal,
         "na_values": sorted(NO_VALUE | {"NA", "N/A", "NaN", "NULL", "None"}),
-        "compression": "gzip" if path.name.endswith(".gz") else None,
+        "encoding": encoding_of(path),
         "low_memory": False,
         "skipinitialspace": True,
         "encoding_errors": "replace",
     }
-    try:
-        frame = pd.read_csv(path, **options)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
-        msg = f"{path} cannot be read as a table separated by {delimiter!r}: {_first_line(error)}"
-        raise TableError(msg) from error
+    with foreign(path, f"a table separated by {delimiter!r}"), opened(path) as file:
+        frame = pd.read_csv(file, **options)
     return table_of_frame(_with_index(frame, header=header), str(path), named=header)
 
 
 def lines_of(path: Path, at_most: int | None = None) -> list[str]:
     """The lines of a text file, gzipped or not, that are not blank."""
-    with gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb") as file:
-        try:
-            content = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
-            lines = list(islice(content, at_most))
-        except (OSError, EOFError) as error:
-            msg = f"{path} cannot be unpacked ({error})"
-            raise TableError(msg) from error
+    encoding = encoding_of(path)
+    with foreign(path, "text"), opened(path) as file:
+        content = io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
+        lines = list(islice(content, at_most))
     if any("\0" in line for line in lines):
         msg = f"{path} is not text; give it the ending of its kind (.npy, .npz, .parquet, .h5ad)"
         raise TableError(msg)
     return [line for line in lines if line.strip()]
+
+
+def encoding_of(path: Path) -> str:
+    """UTF-8, or what the mark at the beginning of the file says."""
+    with foreign(path, "text"), opened(path) as file:
+        mark = file.read(4)
+    # The mark of UTF-32 begins with that of UTF-16.
+    if mark in {codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE}:
+        return "utf-32"
+    if mark[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
+        return "utf-16"
+    return "utf-8-sig"
 
 
 def delimiter_of(path: Path, head: list[str]) -> str:
@@ -73,18 +80,42 @@ def delimiter_of(path: Path, head: list[str]) -> str:
     if ".tsv" in path.suffixes:
         return "\t"
     # The delimiter that cuts every line into the same number of pieces, and into most.
-    pieces = {d: _pieces(head, d) for d in ",;\t|"}
-    even = {d: max(n) for d, n in pieces.items() if max(n) - min(n) <= 1}
+    pieces = {d: [len(row) for row in rows_of(head, d)] for d in ",;\t|"}
+    even = {d: max(n) for d, n in pieces.items() if n and max(n) - min(n) <= 1}
     return max(even or {",": 0}, key=lambda d: (even or {",": 0})[d])
 
 
-def _pieces(head: list[str], delimiter: str) -> list[int]:
-    """Into how many cells each line is cut."""
-    try:
-        return [len(row) for row in csv.reader(head, delimiter=delimiter) if row]
-    except csv.Error:
-        # A line of a wide table that is not cut at all is longer than a cell may be.
-        return [1] * len(head)
+def rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    """The cells of each row; a quoted cell may hold delimiters and go on over lines.
+
+    The csv module does the same, but refuses cells of more than 131 072 letters, and a wide
+    line that is cut at the wrong delimiter is one such cell.
+    """
+    row: list[str] = []
+    quoted: list[str] = []
+    for line in lines:
+        for place, piece in enumerate(line.rstrip("\r\n").split(delimiter)):
+            odd = piece.count('"') % 2 == 1
+            if quoted:
+                quoted += [delimiter if place else "\n", piece]
+                if odd:
+                    row.append(_unquoted("".join(quoted)))
+                    quoted = []
+            elif odd and piece.startswith('"'):
+                quoted = [piece]
+            else:
+                row.append(_unquoted(piece))
+        if not quoted:
+            yield row
+            row = []
+    if quoted:
+        yield [*row, _unquoted("".join(quoted))]
+
+
+def _unquoted(cell: str) -> str:
+    if cell.startswith('"'):
+        return cell[1:].removesuffix('"').replace('""', '"')
+    return cell
 
 
 def _has_decimal_commas(rows: list[list[str]]) -> bool:
@@ -140,7 +171,3 @@ def _number(cell: str) -> bool:
     except ValueError:
         return cell.strip().lower() in NO_VALUE - {""}
     return True
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,241 @@
+"""Files that are damaged, forged or merely unusual: a sentence or numbers, never a crash."""
+
+import gzip
+import io
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import io as scipy_io
+from scipy import sparse
+
+from hostile import forged_archive, forged_array, outcomes
+from loadstone.files.errors import TableError
+from loadstone.files.tables import read_table
+from loadstone.files.text_tables import rows_of
+
+X = np.round(np.random.default_rng(0).standard_normal((30, 6)), 3)
+X[np.random.default_rng(1).random(X.shape) < 0.5] = 0
+FRAME = pd.DataFrame(X, columns=[f"f{i}" for i in range(6)])
+
+
+def sparse_npz(path, **changed):
+    S = sparse.csr_array(X)
+    parts = {"data": S.data, "indices": S.indices, "indptr": S.indptr, "shape": np.array(S.shape)}
+    np.savez(path, format=np.array(b"csr"), **{**parts, **changed})
+    return path
+
+
+def h5ad(path):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    anndata.AnnData(sparse.csr_matrix(X)).write_h5ad(path)
+
+
+WRITERS = {
+    "t.csv": lambda p: FRAME.to_csv(p, index=False),
+    "t.csv.gz": lambda p: FRAME.to_csv(p, index=False),
+    "t.parquet": lambda p: FRAME.to_parquet(p),
+    "t.npy": lambda p: np.save(p, X),
+    "dense.npz": lambda p: np.savez_compressed(p, X=X, feature_names=np.array(list("abcdef"))),
+    "sparse.npz": sparse_npz,
+    "t.mtx": lambda p: scipy_io.mmwrite(p, sparse.coo_array(X)),
+    "pattern.mtx": lambda p: scipy_io.mmwrite(p, sparse.coo_array(X != 0), field="pattern"),
+    "dense.mtx": lambda p: scipy_io.mmwrite(p, X),
+    "t.h5ad": h5ad,
+}
+
+
+def test_damaged_files_end_in_numbers_or_a_sentence(tmp_path):
+    for name, write in WRITERS.items():
+        write(tmp_path / name)
+    for name, found in outcomes([tmp_path / name for name in WRITERS], 30, 15).items():
+        assert set(found) <= {"read", "TableError"}, (name, found)
+        assert found.total() == 45
+        assert found["TableError"] > 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"indices": np.full(sparse.csr_array(X).nnz, 10**6)},
+        {"indices": np.full(sparse.csr_array(X).nnz, -1)},
+        {"indptr": np.arange(31) * 1000},
+        {"indptr": np.arange(31)[::-1].copy()},
+        {"indptr": np.zeros(5, dtype=int)},
+        {"shape": np.array([30, 2])},
+        {"shape": np.array([30, 10**13])},
+        {"shape": np.array([30.0, 6.0])},
+        {"indices": np.zeros(sparse.csr_array(X).nnz)},
+        {"data": np.ones(3)},
+        {"data": np.ones(sparse.csr_array(X).nnz, dtype=complex)},
+        {"format": np.array(b"dia")},
+    ],
+    ids=str,
+)
+def test_sparse_matrices_are_checked_before_any_product(changed, tmp_path):
+    format_ = changed.pop("format", np.array(b"csr"))
+    path = sparse_npz(tmp_path / "t.npz", **changed)
+    with np.load(path) as archive:
+        members = {**{name: archive[name] for name in archive.files}, "format": format_}
+    np.savez(path, **members)
+    with pytest.raises(TableError) as caught:
+        read_table(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_what_scipy_saves_is_read(kind, tmp_path):
+    sparse.save_npz(tmp_path / "t.npz", sparse.coo_array(X).asformat(kind))
+    np.testing.assert_array_equal(read_table(tmp_path / "t.npz").X.toarray(), X)
+
+
+BANNER = b"%%MatrixMarket matrix coordinate "
+
+
+@pytest.mark.parametrize("end", [b"", b" ", b"\r", b"\n\n", b"\t \n"])
+def test_the_end_of_a_pattern_does_not_matter(end, tmp_path):
+    path = tmp_path / "t.mtx"
+    path.write_bytes(BANNER + b"pattern general\n% a remark\n2 2 2\n1 1\n2 2" + end)
+    np.testing.assert_array_equal(read_table(path).X.toarray(), np.eye(2))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        BANNER + b"pattern general\n2 2 2\n1 1\n2 2x",
+        BANNER + b"pattern general\n2 2 2\n1 1\n2 2\0",
+        BANNER + b"pattern general\n2 2 2\n1 1\n2",
+        BANNER + b"real general\n2 2 1\n1 1 1e999999999999\n",
+        BANNER + b"real general\n2 2 1\n99999999999999999999999 1 1\n",
+        BANNER + b"real general\n2 2 1\n0 1 1\n",
+        BANNER + b"real general\n2 2 1000000000000\n1 1 1\n",
+        BANNER + b"real general\n1000000000000 2 1\n1 1 1\n",
+        BANNER + b"complex general\n2 2 1\n1 1 1.5 2.5\n",
+        b"%%MatrixMarket matrix array real general\n1000000 1000000\n1\n",
+        b"%%MatrixMarket matrix array real general\n2 2\n1 2 3\n",
+        b"%%MatrixMarket matrix array complex hermitian\n1 1\n1 0\n",
+        b"hello\n",
+        b"",
+    ],
+)
+def test_bad_matrix_market_files_are_explained(content, tmp_path):
+    (tmp_path / "bad.mtx").write_bytes(content)
+    with pytest.raises(TableError):
+        read_table(tmp_path / "bad.mtx")
+
+
+def test_a_wide_table_with_all_its_digits_is_read(tmp_path):
+    wide = np.random.default_rng(0).standard_normal((4, 6830))
+    np.savetxt(tmp_path / "t.csv", wide, delimiter=",", fmt="%.18e")
+    np.testing.assert_allclose(read_table(tmp_path / "t.csv").X, wide, rtol=1e-15)
+    names = [f'"a long, quoted name {i}"' for i in range(6830)]
+    header = ",".join(names)
+    np.savetxt(tmp_path / "n.csv", wide, delimiter=",", fmt="%.18e", header=header, comments="")
+    table = read_table(tmp_path / "n.csv")
+    assert table.feature_names[7] == "a long, quoted name 7"
+    np.testing.assert_allclose(table.X, wide, rtol=1e-15)
+
+
+def test_integers_of_a_matrix_market_file_are_not_cut_off(tmp_path):
+    (tmp_path / "t.mtx").write_bytes(BANNER + b"integer general\n2 2 1\n1 1 1.5\n")
+    assert read_table(tmp_path / "t.mtx").X[0, 0] == 1.5
+
+
+def test_quoted_cells_are_cut_as_the_csv_module_does():
+    import csv
+
+    for text in (
+        'a,"b,c",d\n1,2,3\n',
+        '"a""b",c\n',
+        '5" pipe,3\n',
+        '"x\ny",2\n3,4\n',
+        '"",""\n',
+        ",",
+    ):
+        lines = text.splitlines(keepends=True)
+        assert list(rows_of(lines, ",")) == list(csv.reader(lines)), text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_text_with_a_byte_order_mark_is_read(encoding, name, tmp_path):
+    marks = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
+    content = "größe,breite\n1,2\n3,4\n5,7\n".encode(encoding)
+    content = marks.get(encoding, b"") + content
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    table = read_table(tmp_path / name)
+    assert list(table.feature_names) == ["größe", "breite"]
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 7]])
+
+
+@pytest.mark.parametrize("cell", ["inf", "1e999", "-1e999"])
+def test_numbers_beyond_all_bounds_are_infinite(cell, tmp_path):
+    (tmp_path / "t.csv").write_text(f"a,b\n1,2\n{cell},3\n4,5\n6,7\n8,9\n10,1\n")
+    with pytest.raises(TableError, match="infinite"):
+        read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.npy", forged_array((10**6, 10**6))),
+        ("t.npy", forged_array((10**12, 1), "<U0")),
+        ("t.npy", forged_array((3, 10**12), content=b"\0" * 64)),
+        ("t.npz", forged_archive(X=forged_array((10**6, 10**6)))),
+        ("t.npz", forged_archive(X=forged_array((5, 2), content=b"\0" * 999))),
+        ("t.npy", forged_array((2, 2), "<c16", b"\0" * 64)),
+        ("t.npy", forged_array((2, 2), "|b1", b"\7" * 4)),
+        ("t.npz", forged_archive(X=b"not an array")),
+    ],
+)
+def test_forged_headers_are_refused_before_memory_is_taken(name, content, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TableError):
+            read_table(tmp_path / name)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_forged_zip_directory_is_refused(tmp_path):
+    file = io.BytesIO()
+    np.savez_compressed(file, X=X)
+    content = bytearray(file.getvalue())
+    place = content.index(b"PK\x01\x02") + 24  # the size a member claims to have
+    content[place : place + 4] = (2**32 - 2).to_bytes(4, "little")
+    (tmp_path / "t.npz").write_bytes(content)
+    with pytest.raises(TableError, match="declares"):
+        read_table(tmp_path / "t.npz")
+
+
+def test_links_in_an_h5ad_file_are_not_followed(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    path = tmp_path / "t.h5ad"
+
+    def change(what):
+        h5ad(path)
+        with h5py.File(path, "a") as file:
+            what(file)
+        with pytest.raises(TableError) as caught:
+            read_table(path)
+        return str(caught.value)
+
+    assert "link" in change(lambda f: f.update({"uns/e": h5py.ExternalLink("/etc/passwd", "/x")}))
+    assert "link" in change(lambda f: f.update({"uns/s": h5py.SoftLink("/")}))
+    assert "themselves" in change(lambda f: f["uns"].update({"loop": f["/"]}))
+
+    def enormous(file):
+        file.create_dataset("uns/big", shape=(10**12,), dtype="f8", chunks=(10**6,))
+
+    assert "declares" in change(enormous)
+
+
+def test_an_input_that_is_no_regular_file_is_named(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(FileNotFoundError, match="no regular file"):
+        read_table(tmp_path / "pipe.csv")
