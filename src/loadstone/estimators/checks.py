@@ -1,68 +1,18 @@
-"""The friendly layer: what comes in is checked here, and every error says the way out."""
+"""The friendly layer: parameters are checked here, and every error says the way out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
-from loadstone._sklearn_compat import _check_sample_weight, _get_feature_names
+from loadstone._sklearn_compat import _get_feature_names
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, Moments
-from loadstone.covariance.containers import is_dask
-
-#: Names of features, as data frames have them.
-Names = Sequence[str] | Array
-#: Beyond this, or its inverse, squares of variances overflow or vanish.
-LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
-
-
-#: What scikit-learn's own check of arrays is asked for.
-_ARRAYS: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
-
-
-def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
-    """``X`` as float ndarray, memmap, CSR/CSC or Dask array; never copied without need.
-
-    scikit-learn's own check turns a Dask array into an ndarray and reads a mapped file
-    twice; both go around it, and their values are checked with the moments.
-    """
-    if is_dask(X) or isinstance(X, np.memmap):
-        return _check_out_of_core(X, min_samples)
-    _refuse_text_columns(X)
-    X = _unmasked(X, allow_nan=allow_nan)
-    finite: Any = "allow-nan" if allow_nan else True
-    try:
-        return check_array(
-            X, ensure_min_samples=min_samples, ensure_all_finite=finite, input_name="X", **_ARRAYS
-        )
-    except ValueError as error:
-        if "inhomogeneous" in str(error):
-            msg = (
-                "X is ragged: its rows have different lengths; give every row one value per feature"
-            )
-            raise ValueError(msg) from error
-        raise
-
-
-def _unmasked(X: Any, *, allow_nan: bool) -> Any:
-    """A masked array with its mask as missing values; NumPy would drop the mask in silence."""
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    if not np.ma.is_masked(X):
-        return X.data
-    if not allow_nan:
-        msg = (
-            f"X is a masked array with {int(X.mask.sum())} masked value(s), which are "
-            "missing; fill them with X.filled(...) or leave their rows out, or use "
-            "SparseProbabilisticPCA, which handles missing values"
-        )
-        raise ValueError(msg)
-    dtype = X.dtype if X.dtype.kind in "fc" else np.float64
-    return np.where(X.mask, np.nan, X.data.astype(dtype, copy=False)).astype(dtype, copy=False)
+from loadstone.covariance import Covariance
+from loadstone.covariance.checks import Names, check_rows
 
 
 def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False) -> Any:
@@ -71,123 +21,6 @@ def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False) -> Any:
     named = X if _get_feature_names(X) is not None else rows
     validate_data(estimator, named, reset=False, skip_check_array=True)
     return rows
-
-
-def _check_out_of_core(X: Any, min_samples: int) -> Any:
-    if X.ndim != 2:
-        msg = f"X has {X.ndim} dimension(s); expected a 2D array. Reshape it to (n_samples, n_features)"
-        raise ValueError(msg)
-    if X.dtype.kind not in "fiub":
-        msg = f"X has dtype {X.dtype}; expected real numbers. Convert it with X.astype(float)"
-        raise ValueError(msg)
-    if is_dask(X) and np.ma.isMaskedArray(X._meta):
-        msg = "X is a Dask array of masked arrays; fill what is masked with dask.array.ma.filled"
-        raise ValueError(msg)
-    if X.shape[0] < min_samples:
-        msg = (
-            f"X has {X.shape[0]} sample(s), while a minimum of {min_samples} is required to vary at "
-            "all; give more samples"
-        )
-        raise ValueError(msg)
-    return X
-
-
-def _refuse_text_columns(X: Any) -> None:
-    """Name the columns of a data frame that hold no numbers."""
-    columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
-    if columns is None or dtypes is None or callable(dtypes):
-        return
-    bad = [
-        str(c)
-        for i, (c, dtype) in enumerate(zip(columns, list(dtypes), strict=False))
-        if _is_text(dtype) or (str(dtype) == "object" and _holds_text(X.iloc[:, i]))
-    ]
-    if bad:
-        msg = (
-            f"column(s) {bad} hold no numbers; drop them, encode them, or select the numeric "
-            "columns first, for example X.select_dtypes('number')"
-        )
-        raise ValueError(msg)
-
-
-def _is_text(dtype: Any) -> bool:
-    name = str(dtype).lower()
-    return name.startswith(
-        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum")
-    )
-
-
-def _holds_text(column: Any) -> bool:
-    """Whether an object column has an entry that is no number, not even in writing."""
-    for value in column:
-        if isinstance(value, str):
-            try:
-                float(value)
-            except ValueError:
-                return True
-    return False
-
-
-def check_weights(sample_weight: Any, X: Any) -> Any:
-    """Weights as a float array, or ``None``; they count samples, so they must sum above 1."""
-    if sample_weight is None:
-        return None
-    probe = np.empty((X.shape[0], 1))
-    weights = _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
-    total = float(weights.sum())
-    if total <= 1 + 1e-6:
-        msg = (
-            f"the sample weights sum to {total:.6g}; a weight says how many samples a row stands for, "
-            "so they must sum to more than 1. Multiply them by the number of samples"
-        )
-        raise ValueError(msg)
-    if np.count_nonzero(weights) < 2:
-        msg = "a single sample has a positive weight; at least 2 are required to vary at all"
-        raise ValueError(msg)
-    return weights
-
-
-def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64) -> None:
-    """Refuse data without variance, with NaN, or beyond the range of its precision."""
-    bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
-    if bad.size:
-        msg = (
-            f"Input X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "
-            f"feature(s) {_named(bad, names)}; impute or drop them, or use SparseProbabilisticPCA, "
-            "which handles missing values"
-        )
-        raise ValueError(msg)
-    largest = float(moments.variance.max())
-    limit = LARGEST_VARIANCE[np.dtype(dtype).name]
-    if largest > limit or 0 < largest < 1 / limit:
-        single = np.dtype(dtype) == np.float32
-        msg = (
-            f"the largest variance is {largest:.3g}, where products of variances leave the range of "
-            f"{np.dtype(dtype).name}; rescale X to a more usual unit"
-            f"{', or convert it to float64' if single else ''}"
-        )
-        raise ValueError(msg)
-    if moments.constant.all():
-        msg = (
-            f"none of the {moments.constant.size} feature(s) varies over the samples, so there is no "
-            "variance to explain; check that X holds the data you mean"
-        )
-        raise ValueError(msg)
-
-
-def constant_remark(moments: Moments, names: Names | None) -> tuple[str, ...]:
-    """What a person should hear of features that do not vary."""
-    constant = np.flatnonzero(moments.constant)
-    if constant.size == 0:
-        return ()
-    return (f"{constant.size} constant feature(s) are never selected: {_named(constant, names)}",)
-
-
-def _named(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str:
-    indices = list(indices)
-    shown = [str(i) if names is None else repr(str(names[i])) for i in indices[:at_most]]
-    more = f" and {len(indices) - at_most} more" if len(indices) > at_most else ""
-    return ", ".join(shown) + more
 
 
 def check_n_samples_known(S: Covariance, who: str) -> None:

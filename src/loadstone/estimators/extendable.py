@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from loadstone.covariance.checks import check_weights
 from loadstone.estimators.base import WITH_PROOFS, seeded
 from loadstone.estimators.checks import (
     check_features,
     check_new_rows,
     check_sizes,
-    check_weights,
 )
 from loadstone.estimators.found import Found, Task, is_fitted_name, store, tell
 from loadstone.estimators.reading import Reading, read_covariance, read_rows
@@ -63,15 +63,7 @@ class ExtendableMixin:
         """
         assert isinstance(self, SequentialComponents)
         check_is_fitted(self)
-        reason = self._refuses_more()
-        if reason is not None:
-            raise ValueError(reason)
-        if (X is None) == (covariance is None):
-            msg = "give either the data X or the covariance the model was fitted on"
-            raise ValueError(msg)
-        if not isinstance(n_components, Integral) or n_components < 1:
-            msg = f"n_components={n_components!r} must be a whole number of at least 1"
-            raise ValueError(msg)
+        _refuse(self, X, covariance, n_components)
         data = _same_data(self, X, covariance, sample_weight)
         sizes = _sizes_asked_for(self, data) + _more_sizes(self, n_components, n_nonzero, data)
         earlier = self.components_.T.astype(data.S.dtype)
@@ -81,6 +73,19 @@ class ExtendableMixin:
         tell(found)
         store(self, data, _joined(self, found))
         return self
+
+
+def _refuse(model: Any, X: Any, covariance: Any, n_components: Any) -> None:
+    """Say why nothing can be added, before anything is read."""
+    reason = model._refuses_more()
+    if reason is not None:
+        raise ValueError(reason)
+    if (X is None) == (covariance is None):
+        msg = "give either the data X or the covariance the model was fitted on"
+        raise ValueError(msg)
+    if not isinstance(n_components, Integral) or n_components < 1:
+        msg = f"n_components={n_components!r} must be a whole number of at least 1"
+        raise ValueError(msg)
 
 
 def _joined(model: SequentialComponents, found: Found) -> Found:

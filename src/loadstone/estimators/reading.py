@@ -17,16 +17,16 @@ from loadstone.covariance import (
     covariance_of,
     materialise,
 )
-from loadstone.covariance.containers import is_dask, rows_of
-from loadstone.covariance.given import check_covariance
-from loadstone.covariance.moments import cancellation
-from loadstone.covariance.route import CANCELLATION_LIMIT
-from loadstone.estimators.checks import (
+from loadstone.covariance.checks import (
     check_moments,
     check_rows,
     check_weights,
     constant_remark,
 )
+from loadstone.covariance.containers import is_dask, rows_of
+from loadstone.covariance.given import check_covariance
+from loadstone.covariance.moments import cancellation
+from loadstone.covariance.route import CANCELLATION_LIMIT
 from loadstone.solvers.incomplete_rows import (
     has_missing,
     refuse_empty,

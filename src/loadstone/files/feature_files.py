@@ -120,8 +120,9 @@ def _rows(path: Path, what: str) -> list[tuple[str, str]]:
     cells = [[cell.strip() for cell in row] for row in rows_of(lines, delimiter_of(path, lines))]
     for row in cells:
         if len(row) != 2:
+            shown = [cell if len(cell) <= 40 else f"{cell[:40]}..." for cell in row]
             msg = (
-                f"{path.name} has a row of {len(row)} cell(s) ({listed(row)}); "
+                f"{path.name} has a row of {len(row)} cell(s) ({listed(shown)}); "
                 f"give two columns, feature and {what}"
             )
             raise TableError(msg)

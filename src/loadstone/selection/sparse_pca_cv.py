@@ -14,8 +14,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.covariance import Array
+from loadstone.covariance.checks import check_weights
 from loadstone.estimators.base import Components, field, seeded
-from loadstone.estimators.checks import check_weights
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.projection import share_explained
 from loadstone.estimators.reading import Reading, read_rows
