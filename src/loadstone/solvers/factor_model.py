@@ -1,79 +1,132 @@
-"""The Gaussian behind probabilistic PCA: ``N(mean, W W' + noise_variance I)``.
+"""The Gaussian behind every factor model: ``t = W x + noise`` with ``t ~ N(0, W W' + Psi)``.
 
-Notation: ``C = W W' + sigma^2 I``, ``M = W'W + sigma^2 I`` (Eq. 7 of Sigg & Buhmann 2008).
-Only ``M`` (n_components wide) is ever factorised: ``C^-1 = (I - W M^-1 W')/sigma^2`` and
-``ln|C| = (d - q) ln sigma^2 + ln|M|``. Missing values are left out of a sample's likelihood.
+Notation: ``Psi`` is diagonal, one noise variance for all features or one for each; with
+``V = Psi^-1 W`` and ``M = I + W'V`` (Eq. 7 of Sigg & Buhmann 2008 over the noise variance)
+the precision is ``Psi^-1 - V M^-1 V'``, the log-determinant ``sum ln psi + ln|M|`` and the
+posterior of the scores ``N(M^-1 V't, M^-1)``. Only ``M``, as wide as there are components,
+is ever factorised; no component at all is allowed. Samples are centred. Missing values are
+left out of a sample's likelihood.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve_triangular
 
 from loadstone.covariance.protocol import Array
-from loadstone.solvers.variational_bayes.gaussian_rows import GaussianRows, gaussian_rows, pack
+from loadstone.solvers.variational_bayes.gaussian_rows import GaussianRows, pack, unpack
 
 
 @dataclass(frozen=True)
 class FactorModel:
-    """Isotropic noise around a low-dimensional Gaussian; samples are centred.
+    """Independent noise around a low-dimensional Gaussian; everything inside is float64.
 
     Attributes
     ----------
     loadings : ndarray of shape (n_features, n_components)
-        ``W``, not normalised.
-    noise_variance : float
-        ``sigma^2``.
+        ``W``, not normalised; ``n_components`` may be zero.
+    noise_variance : float or ndarray of shape (n_features,)
+        ``psi``, positive.
     """
 
     loadings: Array
-    noise_variance: float
+    noise_variance: float | Array
 
-    def _inner(self) -> Array:
-        W = self.loadings
-        return W.T @ W + self.noise_variance * np.eye(W.shape[1])
+    @cached_property
+    def noise(self) -> Array:
+        """``psi`` of every feature."""
+        return np.broadcast_to(
+            np.asarray(self.noise_variance, dtype=np.float64), (self.loadings.shape[0],)
+        )
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return int(self.loadings.shape[1])
+
+    @cached_property
+    def _double(self) -> Array:
+        return np.asarray(self.loadings, dtype=np.float64)
+
+    @cached_property
+    def _weighted(self) -> Array:
+        """``V = Psi^-1 W``."""
+        return self._double / self.noise[:, None]
+
+    @cached_property
+    def _root(self) -> Array:
+        """Lower triangular ``L`` with ``M = LL'``."""
+        return np.linalg.cholesky(np.eye(self.n_components) + self._double.T @ self._weighted)
+
+    @cached_property
+    def _whitened(self) -> Array:
+        """``L^-1 V'``."""
+        if not self.n_components:
+            return self._weighted.T
+        whitened: Array = solve_triangular(self._root, self._weighted.T, lower=True)
+        return whitened
 
     def covariance(self) -> Array:
-        """``W W' + sigma^2 I``."""
-        W = self.loadings
-        return W @ W.T + self.noise_variance * np.eye(W.shape[0])
+        """``W W' + Psi``."""
+        matrix = self._double @ self._double.T
+        matrix.flat[:: matrix.shape[0] + 1] += self.noise
+        return matrix
 
     def precision(self) -> Array:
-        """Inverse covariance by the Woodbury identity."""
-        W = self.loadings
-        projected = W @ cho_solve(cho_factor(self._inner()), W.T)
-        return (np.eye(W.shape[0]) - 0.5 * (projected + projected.T)) / self.noise_variance
+        """Inverse covariance, ``Psi^-1 - V M^-1 V'``."""
+        matrix = -self._whitened.T @ self._whitened
+        matrix.flat[:: matrix.shape[0] + 1] += 1.0 / self.noise
+        return matrix
 
-    def scores(self, projections: Array) -> Array:
-        """Posterior means ``M^-1 W't`` of complete samples, from ``t'W`` as rows."""
-        return cho_solve(cho_factor(self._inner()), projections.T).T
+    def log_determinant(self) -> float:
+        """Logarithm of the determinant of the covariance, ``sum ln psi + ln|M|``."""
+        return float(np.log(self.noise).sum() + 2.0 * np.log(np.diagonal(self._root)).sum())
+
+    def scores_matrix(self) -> Array:
+        """``P = V M^-1``, so that ``t @ P`` are the posterior means of complete samples."""
+        if not self.n_components:
+            return self._weighted
+        solved: Array = solve_triangular(self._root, self._whitened, lower=True, trans="T")
+        return solved.T
 
     def scores_std(self) -> Array:
         """Posterior standard deviations of the scores of a complete sample."""
-        inverse = cho_solve(cho_factor(self._inner()), np.eye(self.loadings.shape[1]))
-        return np.sqrt(self.noise_variance * np.diagonal(inverse))
+        std: Array = np.sqrt(np.square(np.linalg.inv(self._root)).sum(axis=0))
+        return std
 
-    def log_likelihood(self, squares: Array, projections: Array) -> Array:
-        """Log density of complete samples, from their squared norms and ``t'W``."""
-        d, q = self.loadings.shape
-        inner = cho_factor(self._inner())
-        explained = np.einsum("ij,ji->i", projections, cho_solve(inner, projections.T))
-        log_det = (d - q) * np.log(self.noise_variance)
-        log_det += 2.0 * np.log(np.diagonal(inner[0])).sum()
-        distance = (squares - explained) / self.noise_variance
-        return -0.5 * (d * np.log(2.0 * np.pi) + log_det + distance)
+    def log_density(self, weighted_squares: Array, scores: Array) -> Array:
+        """Log density of complete samples from what one pass over their rows supplies.
+
+        Parameters
+        ----------
+        weighted_squares : ndarray of shape (n_samples,)
+            ``sum_i t_i^2 / psi_i``, that is ``np.square(t) @ (1 / model.noise)``.
+        scores : ndarray of shape (n_samples, n_components)
+            ``t @ model.scores_matrix()``.
+        """
+        explained = np.square(scores @ self._root).sum(axis=1)
+        constant = self.noise.size * np.log(2.0 * np.pi) + self.log_determinant()
+        density: Array = -0.5 * (constant + weighted_squares - explained)
+        return density
 
     def observed_scores(self, values: Array, observed: Array) -> GaussianRows:
         """Posterior scores of samples with holes; ``values`` are zero where not ``observed``."""
-        W = self.loadings
-        return gaussian_rows(
-            pack(W[:, :, None] * W[:, None, :]) @ observed.T,
-            np.ones((values.shape[0], W.shape[1])),
-            values @ W,
-            1.0 / self.noise_variance,
-            keep_moments=True,
+        values, observed = values.astype(np.float64), observed.astype(np.float64)
+        products = pack(self._weighted[:, :, None] * self._double[:, None, :])
+        system = unpack(products @ observed.T) + np.eye(self.n_components)
+        root = np.linalg.cholesky(system)
+        covariance = np.linalg.inv(system)
+        mean = np.einsum("nij,nj->ni", covariance, values @ self._weighted)
+        moments = covariance + mean[:, :, None] * mean[:, None, :]
+        return GaussianRows(
+            mean=mean,
+            variance=np.diagonal(covariance, axis1=1, axis2=2).copy(),
+            log_determinants=-2.0 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1),
+            total=moments.sum(axis=0),
+            moments=pack(moments),
         )
 
     def observed_log_likelihood(
@@ -81,7 +134,36 @@ class FactorModel:
     ) -> Array:
         """Log density of the observed part of every sample."""
         scores = self.observed_scores(values, observed) if scores is None else scores
-        explained = ((values @ self.loadings) * scores.mean).sum(axis=1)
-        distance = ((values * values).sum(axis=1) - explained) / self.noise_variance
-        log_noise = np.log(2.0 * np.pi * self.noise_variance)
-        return -0.5 * (observed.sum(axis=1) * log_noise - scores.log_determinants + distance)
+        # The squared residual and score cannot cancel, as the squared sample less what the
+        # scores explain does where the noise is small.
+        residual = (values - scores.mean @ self._double.T) * observed
+        distance = np.square(residual) @ (1.0 / self.noise) + np.square(scores.mean).sum(axis=1)
+        log_noise = observed @ np.log(2.0 * np.pi * self.noise)
+        density: Array = -0.5 * (log_noise - scores.log_determinants + distance)
+        return density
+
+    def sample(self, rng: np.random.Generator | np.random.RandomState, n_samples: int) -> Array:
+        """Independent centred draws, shape (n_samples, n_features)."""
+        scores = rng.normal(size=(n_samples, self.n_components))
+        noise = rng.normal(size=(n_samples, self.noise.size))
+        return scores @ self._double.T + np.sqrt(self.noise) * noise
+
+    # The estimators of one shared noise variance know samples by ``t @ W`` and ``|t|^2``.
+
+    def scores(self, projections: Array) -> Array:
+        """Posterior means from ``t @ W``, where all features share their noise variance."""
+        projected = projections.astype(np.float64) / self._shared_noise()
+        return np.linalg.solve(self._root @ self._root.T, projected.T).T
+
+    def log_likelihood(self, squares: Array, projections: Array) -> Array:
+        """`log_density` from ``|t|^2`` and ``t @ W``, where all share their noise variance."""
+        return self.log_density(squares / self._shared_noise(), self.scores(projections))
+
+    def _shared_noise(self) -> float:
+        if np.ndim(self.noise_variance) == 0:
+            return float(self.noise_variance)
+        msg = (
+            f"the noise variance has shape {np.shape(self.noise_variance)}: products with the "
+            "loadings alone do not tell the scores; use scores_matrix and log_density"
+        )
+        raise ValueError(msg)
