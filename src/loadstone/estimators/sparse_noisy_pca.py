@@ -14,7 +14,7 @@ from loadstone.estimators.base import BaseComponents
 from loadstone.estimators.noise_likelihood import NoiseLikelihoodMixin, model_variance
 from loadstone.extraction import Extraction
 from loadstone.loadings import Loadings
-from loadstone.selection.criterion_surface import CRITERIA, CriterionSurface, SurfaceSearch
+from loadstone.solvers.criterion_surface import CRITERIA, CriterionSurface, SurfaceSearch
 from loadstone.solvers.l0_noise_model import PENALIZE, L0NoiseModel, NoiseModel, SecondMoment
 from loadstone.solvers.l0_noise_start import INITS, NoisyPCA
 

@@ -6,7 +6,7 @@ import pytest
 from loadstone.covariance import covariance_of
 from loadstone.datasets.make_noisy_factors import make_disjoint_factors
 from loadstone.metrics.recovery import same_support
-from loadstone.selection.criterion_surface import ROW, SurfaceSearch, _choose
+from loadstone.solvers.criterion_surface import ROW, SurfaceSearch, _choose
 from loadstone.solvers.l0_noise_model import L0NoiseModel, SecondMoment
 from loadstone.solvers.l0_noise_start import NoisyPCA
 
