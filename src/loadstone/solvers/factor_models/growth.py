@@ -1,0 +1,151 @@
+"""Number of components: births, joint starts, deaths, all judged by the lower bound.
+
+Notation: see ``rounds``. Noise alone is the first candidate. One component is added at a time;
+a component on fewer than two features is noise of that feature and is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from loadstone.covariance.protocol import Array
+from loadstone.solvers.factor_models.noise import Noise
+from loadstone.solvers.factor_models.point_normal import PointNormal
+from loadstone.solvers.factor_models.rounds import OnRound, Rounds, State, picked, stacked
+from loadstone.solvers.factor_models.samples import Samples
+from loadstone.solvers.factor_models.starts import births, joint_start
+from loadstone.solvers.factor_models.unmix import unmixing_map
+
+#: Rounds a proposal gets before it is compared with the others.
+TRIAL_ROUNDS = 60
+#: Times the factors of one model are un-mixed at most.
+MAX_UNMIXINGS = 3
+#: Expected number of features below which a component is none.
+FEWEST_FEATURES = 1.5
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Models of ever more components.
+
+    Attributes
+    ----------
+    noise : {"pooled", "shared", "free"}
+    rounds : Rounds
+    """
+
+    noise: str = "pooled"
+    rounds: Rounds = field(default_factory=Rounds)
+
+    def empty(self, samples: Samples) -> State:
+        """Noise alone."""
+        nothing = np.zeros((1, 0, samples.n_features))
+        start = self.started(samples, nothing, samples.variance[None])
+        return self.rounds(samples, start)[0]
+
+    def started(self, samples: Samples, mean: Array, variance: Array) -> State:
+        """State of loadings (models, q, d) and noise variances known without doubt."""
+        noise = Noise.start(self.noise, variance)
+        law = PointNormal.start(mean, noise.precision)
+        models, _, d = mean.shape
+        return State(law, noise, np.zeros((models, d)), np.full(models, -np.inf))
+
+    def sequence(self, samples: Samples, on_round: OnRound | None = None) -> Iterator[State]:
+        """The best model found with 0, 1, 2, ... components."""
+        state = self.empty(samples)
+        yield state
+        while True:
+            state = self.grown(samples, state, on_round)
+            yield state
+
+    def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
+        """The best model with one more component than ``state``."""
+        proposals = [self._with(samples, state, w) for w in births(samples, state)]
+        trial = self.rounds.fixed(samples, stacked(proposals), TRIAL_ROUNDS)
+        lines = [picked(trial, [int(np.argmax(trial.bound))])]
+        q = state.n_components + 1
+        if q > 1:
+            W, variance = joint_start(samples, q)
+            lines.append(self.started(samples, W[None], variance[None]))
+        lines_state = self.rounds(samples, stacked(lines), on_round)[0]
+        lines = [picked(lines_state, [m]) for m in range(lines_state.n_models)]
+        unmixed = [self.unmixed(samples, line, on_round) for line in lines]
+        return max(unmixed, key=lambda s: float(s.bound[0]))
+
+    def _with(self, samples: Samples, state: State, loading: Array) -> State:
+        """``state`` and one more component."""
+        law, noise = state.law, state.noise
+        new = PointNormal.start(loading[None, None], noise.precision)
+        joined = {
+            name: np.concatenate([getattr(law, name), getattr(new, name)], axis=1)
+            for name in ("slab_mean", "slab_variance", "inclusion", "log_odds", "share", "scale")
+        }
+        return State(PointNormal(**joined), noise, state.location, np.full(1, -np.inf))
+
+    def unmixed(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
+        """``state`` after maps that raised its converged bound."""
+        for _ in range(MAX_UNMIXINGS if state.n_components > 1 else 0):
+            assert state.scores is not None
+            S = state.scores.total[0]
+            tau, cross = state.noise.precision[0], state.scores.cross[0]
+            U = np.sqrt(tau)[:, None] * np.linalg.solve(S, cross).T
+            A = unmixing_map(U, S, samples.n_samples)
+            if np.allclose(A, np.eye(A.shape[0])):
+                return state
+            turned = A.T @ np.linalg.solve(S, cross)
+            start = self._restarted(state, turned)
+            rival = self.rounds(samples, start, on_round)[0]
+            if rival.bound[0] <= state.bound[0] + self.rounds.tol * samples.counts.sum():
+                return state
+            state = rival
+        return state
+
+    def _restarted(self, state: State, mean: Array) -> State:
+        law = PointNormal.start(mean[None], state.noise.precision)
+        return State(law, state.noise, state.location, np.full(1, -np.inf))
+
+    def without(self, state: State, component: int) -> State:
+        """``state`` without one of its components."""
+        kept = np.arange(state.n_components) != component
+        return self.restricted(state, kept)
+
+    def restricted(self, state: State, kept: Array) -> State:
+        """``state`` with the components ``kept`` alone."""
+        law = state.law
+        fewer = PointNormal(
+            *(
+                getattr(law, name)[:, kept]
+                for name in (
+                    "slab_mean",
+                    "slab_variance",
+                    "inclusion",
+                    "log_odds",
+                    "share",
+                    "scale",
+                )
+            )
+        )
+        return State(fewer, state.noise, state.location, np.full(state.n_models, -np.inf))
+
+    def cleaned(self, samples: Samples, state: State) -> State:
+        """``state`` without components on fewer than two features."""
+        while True:
+            kept = state.law.inclusion[0].sum(axis=1) >= FEWEST_FEATURES
+            if kept.all():
+                return state
+            state = self.rounds(samples, self.restricted(state, kept))[0]
+
+    def pruned(self, samples: Samples, state: State) -> State:
+        """``state`` without components whose death raises the bound."""
+        while state.n_components:
+            q = state.n_components
+            trial = stacked([self.without(state, j) for j in range(q)])
+            trial = self.rounds.fixed(samples, trial, TRIAL_ROUNDS)
+            best = picked(trial, [int(np.argmax(trial.bound))])
+            if best.bound[0] <= state.bound[0]:
+                return state
+            state = self.cleaned(samples, self.rounds(samples, best)[0])
+        return state
