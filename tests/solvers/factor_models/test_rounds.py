@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -124,12 +126,7 @@ def test_one_loading_has_its_exact_posterior(share):
     )
     noise = Noise.start("free", np.full((1, 1), 1 / tau))
     law = PointNormal.start(np.zeros((1, 1, 1)), noise.precision)
-    law = PointNormal(
-        *(getattr(law, f) for f in ("slab_mean", "slab_variance", "inclusion")),
-        law.log_odds,
-        np.full((1, 1), share),
-        np.full((1, 1), scale),
-    )
+    law = replace(law, share=np.full((1, 1), share), scale=np.full((1, 1), scale))
     found = law.update(scores, noise)
 
     def density(w, power=0):

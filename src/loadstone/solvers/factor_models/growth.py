@@ -14,7 +14,14 @@ import numpy as np
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_models.noise import Noise
 from loadstone.solvers.factor_models.point_normal import PointNormal
-from loadstone.solvers.factor_models.rounds import OnRound, Rounds, State, picked, stacked
+from loadstone.solvers.factor_models.rounds import (
+    OnRound,
+    Rounds,
+    State,
+    picked,
+    stacked,
+    with_law,
+)
 from loadstone.solvers.factor_models.samples import Samples
 from loadstone.solvers.factor_models.starts import births, joint_start
 from loadstone.solvers.factor_models.unmix import unmixing_map
@@ -23,6 +30,10 @@ from loadstone.solvers.factor_models.unmix import unmixing_map
 TRIAL_ROUNDS = 60
 #: Times the factors of one model are un-mixed at most.
 MAX_UNMIXINGS = 3
+#: Gain of the bound below which un-mixing once more is not tried.
+NOTABLE_GAIN = 0.5
+#: Cosine of components from which on they are the same.
+SAME = 0.999
 #: Expected number of features below which a component is none.
 FEWEST_FEATURES = 1.5
 
@@ -63,27 +74,24 @@ class Growth:
 
     def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
         """The best model with one more component than ``state``."""
-        proposals = [self._with(samples, state, w) for w in births(samples, state)]
-        trial = self.rounds.fixed(samples, stacked(proposals), TRIAL_ROUNDS)
-        lines = [picked(trial, [int(np.argmax(trial.bound))])]
+        proposals = [self._with(state, w) for w in births(samples, state)]
+        lines = [self.rounds.race(samples, stacked(proposals), TRIAL_ROUNDS)]
         q = state.n_components + 1
         if q > 1:
             W, variance = joint_start(samples, q)
             lines.append(self.started(samples, W[None], variance[None]))
         lines_state = self.rounds(samples, stacked(lines), on_round)[0]
-        lines = [picked(lines_state, [m]) for m in range(lines_state.n_models)]
+        order = np.argsort(-lines_state.bound, kind="stable")
+        lines = [picked(lines_state, [m]) for m in order]
+        if len(lines) > 1 and _same(*lines):
+            lines = lines[:1]
         unmixed = [self.unmixed(samples, line, on_round) for line in lines]
         return max(unmixed, key=lambda s: float(s.bound[0]))
 
-    def _with(self, samples: Samples, state: State, loading: Array) -> State:
+    def _with(self, state: State, loading: Array) -> State:
         """``state`` and one more component."""
-        law, noise = state.law, state.noise
-        new = PointNormal.start(loading[None, None], noise.precision)
-        joined = {
-            name: np.concatenate([getattr(law, name), getattr(new, name)], axis=1)
-            for name in ("slab_mean", "slab_variance", "inclusion", "log_odds", "share", "scale")
-        }
-        return State(PointNormal(**joined), noise, state.location, np.full(1, -np.inf))
+        new = PointNormal.start(loading[None, None], state.noise.precision)
+        return with_law(state, state.law.joined(new))
 
     def unmixed(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
         """``state`` after maps that raised its converged bound."""
@@ -96,39 +104,18 @@ class Growth:
             if np.allclose(A, np.eye(A.shape[0])):
                 return state
             turned = A.T @ np.linalg.solve(S, cross)
-            start = self._restarted(state, turned)
-            rival = self.rounds(samples, start, on_round)[0]
-            if rival.bound[0] <= state.bound[0] + self.rounds.tol * samples.counts.sum():
+            law = PointNormal.start(turned[None], state.noise.precision)
+            bound = float(state.bound[0])
+            rival = self.rounds(samples, with_law(state, law), on_round, bound)[0]
+            gain = float(rival.bound[0]) - bound
+            state = rival if gain > 0.0 else state
+            if gain < NOTABLE_GAIN:
                 return state
-            state = rival
         return state
-
-    def _restarted(self, state: State, mean: Array) -> State:
-        law = PointNormal.start(mean[None], state.noise.precision)
-        return State(law, state.noise, state.location, np.full(1, -np.inf))
-
-    def without(self, state: State, component: int) -> State:
-        """``state`` without one of its components."""
-        kept = np.arange(state.n_components) != component
-        return self.restricted(state, kept)
 
     def restricted(self, state: State, kept: Array) -> State:
         """``state`` with the components ``kept`` alone."""
-        law = state.law
-        fewer = PointNormal(
-            *(
-                getattr(law, name)[:, kept]
-                for name in (
-                    "slab_mean",
-                    "slab_variance",
-                    "inclusion",
-                    "log_odds",
-                    "share",
-                    "scale",
-                )
-            )
-        )
-        return State(fewer, state.noise, state.location, np.full(state.n_models, -np.inf))
+        return with_law(state, state.law.restricted(kept))
 
     def cleaned(self, samples: Samples, state: State) -> State:
         """``state`` without components on fewer than two features."""
@@ -142,10 +129,17 @@ class Growth:
         """``state`` without components whose death raises the bound."""
         while state.n_components:
             q = state.n_components
-            trial = stacked([self.without(state, j) for j in range(q)])
-            trial = self.rounds.fixed(samples, trial, TRIAL_ROUNDS)
-            best = picked(trial, [int(np.argmax(trial.bound))])
+            deaths = [self.restricted(state, np.arange(q) != j) for j in range(q)]
+            best = self.rounds.race(samples, stacked(deaths), TRIAL_ROUNDS)
             if best.bound[0] <= state.bound[0]:
                 return state
             state = self.cleaned(samples, self.rounds(samples, best)[0])
         return state
+
+
+def _same(one: State, two: State) -> bool:
+    """Whether two models are the same up to order and signs of their components."""
+    first, second = one.law.mean[0], two.law.mean[0]
+    lengths = np.linalg.norm(first, axis=1)[:, None] * np.linalg.norm(second, axis=1)
+    cosines = np.abs(first @ second.T) / np.maximum(lengths, 1e-300)
+    return bool((cosines.max(axis=0) > SAME).all() and (cosines.max(axis=1) > SAME).all())

@@ -24,8 +24,30 @@ SHAPE = 0.5
 #: Range of the learned shape.
 SHAPES = (0.05, 1e5)
 #: Steps of the pattern search in the logarithms of shape and scale, first to last.
-STEPS = 0.5 ** np.arange(-1, 8)
+STEPS = (1.0, 0.2, 0.04)
 _MOVES = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+
+
+@dataclass(frozen=True)
+class ErrorTerms:
+    """What loadings and scores tell about the noise.
+
+    Attributes
+    ----------
+    counts, errors : ndarray of shape (models, d)
+        ``n_i`` and ``E_i``.
+    slope, offset : ndarray of shape (models, d) and (models,)
+        The data adds ``-tau @ slope - offset`` to the bound.
+    """
+
+    counts: Array
+    errors: Array
+    slope: Array
+    offset: Array
+
+    def data_term(self, noise: Noise) -> Array:
+        """Expected squared error of the data over the noise, negative, shape (models,)."""
+        return -(noise.precision * self.slope).sum(axis=1) - self.offset
 
 
 @dataclass(frozen=True)
@@ -65,8 +87,9 @@ class Noise:
             kind, precision, np.log(precision), np.ones(models), scale, np.full(models, -np.inf)
         )
 
-    def update(self, counts: Array, errors: Array, variance: Array, *, learn: bool) -> Noise:
-        """Posterior for ``n_i`` and ``E_i``, both (models, d); ``variance`` is ``v_i``."""
+    def update(self, terms: ErrorTerms, variance: Array, *, learn: bool) -> Noise:
+        """Posterior for ``n_i`` and ``E_i``; ``variance`` is ``v_i``."""
+        counts, errors = terms.counts, terms.errors
         if self.kind == "pooled":
             return self._pooled(counts, errors, variance, learn=learn)
         if self.kind == "shared":

@@ -7,20 +7,22 @@ components are updated together, one along each entry of the first axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from loadstone.covariance.protocol import Array
 from loadstone.loadings import Stop
-from loadstone.solvers.factor_models.noise import Noise
+from loadstone.solvers.factor_models.noise import ErrorTerms, Noise
 from loadstone.solvers.factor_models.samples import Samples, Scores
 
 #: Told of every round and the best bound; returns whether to stop.
 OnRound = Callable[[int, float], bool]
 #: Rounds between two looks at what the features have in common in their noise.
 POOL_EVERY = 5
+#: Cycles of rounds before a run may be given up.
+FAIR_CHANCE = 3
 
 
 class Law(Protocol):
@@ -36,9 +38,16 @@ class Law(Protocol):
         """Expected loadings, shape (models, q, d)."""
         ...
 
-    @property
-    def variance(self) -> Array:
+    def variances(self, noise: Noise) -> Array:
         """Variances of the loadings, shape (models, q, d)."""
+        ...
+
+    def restricted(self, kept: Array) -> Self:
+        """The components ``kept`` alone."""
+        ...
+
+    def on_support(self, support: Array) -> Self:
+        """The same with loadings outside ``support`` (models, q, d) held at zero."""
         ...
 
     def moments(self, precision: Array, *, per_feature: bool) -> Array:
@@ -57,12 +66,8 @@ class Law(Protocol):
         """Posterior given scores and noise, and hyperparameters given the posterior."""
         ...
 
-    def error_terms(self, scores: Scores, counts: Array, precision: Array) -> tuple[Array, Array]:
-        """Half the counts and half the squared errors that the noise is learned from."""
-        ...
-
-    def data_term(self, scores: Scores, noise: Noise) -> Array:
-        """``-sum_i <tau_i R_i>``, shape (models,)."""
+    def error_terms(self, scores: Scores, counts: Array) -> ErrorTerms:
+        """What the noise is learned from."""
         ...
 
     def bound(self, noise: Noise) -> Array:
@@ -102,6 +107,11 @@ class State:
     def n_models(self) -> int:
         """Number of models side by side."""
         return int(self.bound.size)
+
+
+def with_law(state: State, law: Any) -> State:
+    """``state`` with another posterior of the loadings, before its first round."""
+    return State(law, state.noise, state.location, np.full(state.n_models, -np.inf))
 
 
 T = TypeVar("T")
@@ -152,19 +162,14 @@ def update(samples: Samples, state: State, *, learn: bool) -> State:
     factors = law.best_factors(np.diagonal(scores.total, axis1=1, axis2=2), n)
     scores, law = scores.rescaled(factors, n), law.rescaled(factors)
     law = law.update(scores, noise)
-    counts, errors = law.error_terms(scores, samples.counts, noise.precision)
-    noise = noise.update(counts, errors, samples.variance, learn=learn)
-    bound = lower_bound(samples, law, noise, scores)
+    terms = law.error_terms(scores, samples.counts)
+    noise = noise.update(terms, samples.variance, learn=learn)
+    # The lower bound on the log evidence, right after the update of the noise.
+    bound = 0.5 * (noise.log_precision - np.log(2.0 * np.pi)) @ samples.counts
+    bound = bound + terms.data_term(noise) + law.bound(noise) + noise.bound
+    bound = bound + 0.5 * (scores.log_determinant + n * law.n_components)
+    bound = bound - 0.5 * np.trace(scores.total, axis1=1, axis2=2)
     return State(law, noise, scores.location, bound, scores)
-
-
-def lower_bound(samples: Samples, law: Law, noise: Noise, scores: Scores) -> Array:
-    """Lower bound on the log evidence, right after the update of the noise."""
-    counts, q = samples.counts, law.n_components
-    value = 0.5 * (noise.log_precision - np.log(2.0 * np.pi)) @ counts
-    value = value + law.data_term(scores, noise) + law.bound(noise) + noise.bound
-    value = value + 0.5 * (scores.log_determinant + samples.n_samples * q)
-    return np.asarray(value - 0.5 * np.trace(scores.total, axis1=1, axis2=2))
 
 
 @dataclass(frozen=True)
@@ -184,23 +189,55 @@ class Rounds:
     tol: float = 1e-7
 
     def __call__(
-        self, samples: Samples, state: State, on_round: OnRound | None = None
+        self,
+        samples: Samples,
+        state: State,
+        on_round: OnRound | None = None,
+        rival: float = -np.inf,
     ) -> tuple[State, Array, Stop]:
-        """State at the end, best bound after every round, and why it ended."""
+        """State at the end, best bound after every round, and why it ended.
+
+        A run that will hardly reach the bound ``rival`` is given up.
+        """
         level = self.tol * float(samples.counts.sum())
         bounds: list[float] = []
+        cycles: list[Array] = []
         for n in range(self.max_iter):
             before = state.bound
             state = update(samples, state, learn=n % POOL_EVERY == 0)
             bounds.append(float(state.bound.max()))
             if on_round is not None and on_round(len(bounds), bounds[-1]):
                 return state, np.array(bounds), Stop.CALLBACK
-            # A round in which the noise learned its prior may rise by that alone, and those
-            # between by little: all of a cycle must be small.
-            if n % POOL_EVERY == 1 and n > 1 and (state.bound - before <= level).all():
+            # Rises are compared between the same rounds of a cycle: in some the noise learns.
+            if n % POOL_EVERY != 1:
+                continue
+            cycles.append(state.bound)
+            settled = n > 1 and bool((state.bound - before <= level).all())
+            if settled or bool((expected_end(cycles) < rival).all()):
                 return state, np.array(bounds), Stop.CONVERGED
         return state, np.array(bounds), Stop.MAX_ITER
 
-    def fixed(self, samples: Samples, state: State, n_rounds: int) -> State:
-        """State after ``n_rounds`` or once settled."""
-        return replace(self, max_iter=min(n_rounds, self.max_iter))(samples, state)[0]
+    def race(self, samples: Samples, state: State, n_rounds: int) -> State:
+        """The model with the highest bound after ``n_rounds``; stragglers fall out on the way."""
+        cycles: list[Array] = []
+        for n in range(min(n_rounds, self.max_iter)):
+            state = update(samples, state, learn=n % POOL_EVERY == 0)
+            if n % POOL_EVERY != 1:
+                continue
+            cycles.append(state.bound)
+            hopeful = np.flatnonzero(expected_end(cycles) >= state.bound.max())
+            if hopeful.size == 1:
+                return picked(state, hopeful)
+            if hopeful.size < state.n_models:
+                state = picked(state, hopeful)
+                cycles = [bounds[hopeful] for bounds in cycles]
+        return picked(state, [int(np.argmax(state.bound))])
+
+
+def expected_end(cycles: list[Array]) -> Array:
+    """Where bounds will end, taking the rise of the last cycles for twice as slow as it is."""
+    if len(cycles) < FAIR_CHANCE:
+        return np.full(cycles[-1].shape, np.inf)
+    rise, earlier = np.diff(cycles[-3:], axis=0)[::-1]
+    ratio = np.clip(rise / np.maximum(earlier, 1e-300), 0.0, 0.97)
+    return np.asarray(cycles[-1] + 2.0 * np.maximum(rise, 0.0) * ratio / (1.0 - ratio))

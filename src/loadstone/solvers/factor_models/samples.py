@@ -72,11 +72,22 @@ class Scores:
             return self.second[..., 0] @ W
         return np.einsum("bjkd,bkd->bjd", self.second, W)
 
+    def products_of(self, W: Array, j: int) -> Array:
+        """Entry ``j`` of ``S_i w_i``, shape (models, d)."""
+        if self.second.shape[-1] == 1:
+            return (self.second[:, j, None, :, 0] @ W)[:, 0]
+        return np.einsum("bkd,bkd->bd", self.second[:, j], W)
+
 
 class Samples(Protocol):
     """Samples as the models see them: complete (a covariance) or with holes (rows)."""
 
     per_feature: bool
+
+    @property
+    def rows(self) -> Array | None:
+        """``T`` where it is at hand and has fewer rows than columns; holes count as the mean."""
+        ...
 
     @property
     def n_samples(self) -> float:
@@ -188,6 +199,12 @@ class IncompleteSamples:
     observed: Array
     weights: Array
     per_feature = True
+
+    @property
+    def rows(self) -> Array | None:
+        """The values, where there are fewer samples than features."""
+        n, d = self.values.shape
+        return np.sqrt(self.weights)[:, None] * self.values if n < d else None
 
     @property
     def n_samples(self) -> float:

@@ -7,8 +7,8 @@ in ``point_normal``, the noise in ``noise``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,15 @@ from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth
-from loadstone.solvers.factor_models.rounds import OnRound, Rounds, State
+from loadstone.solvers.factor_models.point_normal import PointNormal
+from loadstone.solvers.factor_models.rounds import OnRound, Rounds, State, with_law
 from loadstone.solvers.factor_models.samples import Samples, samples_of
+from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
+from loadstone.solvers.variational_bayes.priors import PRIORS
+
+POINT_NORMAL = "point_normal"
+LOADING_PRIORS = (POINT_NORMAL, *PRIORS)
 
 #: Most components of a search that chooses their number.
 MAX_COMPONENTS = 20
@@ -42,31 +48,33 @@ class FactorFit:
         has the highest bound.
     location : ndarray of shape (n_features,)
         Mean relative to the column means; zero where no value is missing.
-    inclusion : ndarray of shape (n_features, n_components)
-        Probability that a loading is not zero.
+    inclusion : ndarray of shape (n_features, n_components) or None
+        Probability that a loading is not zero; ``None`` for priors that cannot tell.
     loadings_std : ndarray of shape (n_features, n_components)
         Posterior standard deviations, zero outside the support.
     lower_bound : float
-        Bound on the log evidence of the search, comparable between numbers of components.
+        Bound on the log evidence of the search; with the point-normal prior comparable between
+        numbers of components.
     sizes : structured ndarray
-        ``n_components`` and the best ``lower_bound`` found with them.
-    bounds : ndarray
-        Bound after every round of the last run on the chosen model; never falls.
+        ``n_components`` and the best point-normal ``lower_bound`` found with them.
+    bounds, refit_bounds : ndarray
+        Bound after every round of the last run of the search, and of the refit; never fall.
     hyperparameters : dict
-        ``share`` and ``scale`` of every component, ``noise_shape`` and ``noise_scale``.
+        Those of the prior in noise units, ``noise_shape`` and ``noise_scale``.
     n_iter : int
         Rounds of the whole search.
     stop : Stop
-        Why the last run ended.
+        Why the last run of the search ended.
     """
 
     model: FactorModel
     location: Array
-    inclusion: Array
+    inclusion: Array | None
     loadings_std: Array
     lower_bound: float
     sizes: Array
     bounds: Array
+    refit_bounds: Array
     hyperparameters: dict[str, Any]
     n_iter: int
     stop: Stop
@@ -78,10 +86,17 @@ class SparseFactors:
 
     Attributes
     ----------
+    prior : {"point_normal", "inverse_gaussian", "laplace", "jeffreys"}
+        Law of the loadings. The number of components is always found with the first, whose
+        bounds compare; the others start from its loadings.
     noise : {"pooled", "shared", "free"}
         Noise variances drawn from one learned law, all the same, or each on its own.
+    hyperparameters : mapping of str to float or None
+        Hyperparameters of a scale mixture to keep fixed, in noise units.
     inclusion_threshold : float
         Loadings are kept where they are not zero with more than this probability.
+    zero_threshold : float
+        Loadings of a scale mixture are kept beyond this many standard deviations.
     refit : bool
         Whether to update loadings and noise once more with the others held at zero.
     max_iter : int
@@ -90,8 +105,11 @@ class SparseFactors:
         Rise of the bound in a round, per observed value, at which a run has settled.
     """
 
+    prior: str = "point_normal"
     noise: str = "pooled"
+    hyperparameters: Mapping[str, float] | None = None
     inclusion_threshold: float = 0.9
+    zero_threshold: float = 3.0
     refit: bool = True
     max_iter: int = 1000
     tol: float = 1e-7
@@ -105,54 +123,72 @@ class SparseFactors:
         """Fit a number of components, the best of several numbers, or (``None``) any."""
         samples = samples_of(data)
         counter = Counter(on_round)
-        growth = Growth(self.noise, Rounds(self.max_iter, self.tol))
+        growth = self.growth()
         if n_components is None:
             found = search_any(growth, samples, counter)
         else:
             wanted = {n_components} if isinstance(n_components, int) else set(n_components)
             found = search_sizes(growth, samples, wanted, counter)
-        return self.finished(samples, growth, found, counter)
+        return self._finished(samples, found, counter)
 
-    def finished(
-        self, samples: Samples, growth: Growth, found: Found, counter: Counter
-    ) -> FactorFit:
-        """Support, refit and description of the model that was chosen."""
-        growth = replace(growth, rounds=replace(growth.rounds, tol=SETTLED * self.tol))
-        state, bounds, stop = growth.rounds(samples, found.state, counter)
-        law, noise = state.law, state.noise
-        inclusion = law.inclusion[0]
-        support = inclusion > self.inclusion_threshold
+    def growth(self) -> Growth:
+        """The search for numbers of components."""
+        return Growth(self.noise, Rounds(self.max_iter, self.tol))
+
+    def _finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
+        """Prior, support, refit and description of the model that was chosen."""
+        rounds = Rounds(self.max_iter, SETTLED * self.tol)
+        state, bounds, stop = rounds(samples, found.state, counter)
+        if self.prior != POINT_NORMAL and state.n_components:
+            given = dict(self.hyperparameters or {})
+            law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
+            state, bounds, stop = rounds(samples, with_law(state, law), counter)
+        support = self._support(state)
         kept = support.any(axis=1)
-        mean, std = law.mean[0] * support, np.sqrt(law.variance[0]) * support
-        location, precision = state.location[0], noise.precision[0]
-        if self.refit and state.n_components:
-            fixed = growth.restricted(state, kept)
-            fixed = replace(fixed, law=replace(fixed.law, support=support[None, kept]))
-            refit = growth.rounds(samples, fixed, counter)[0]
-            mean = np.zeros_like(mean)
-            std = np.zeros_like(std)
-            mean[kept], std[kept] = refit.law.mean[0], np.sqrt(refit.law.variance[0])
-            location, precision = refit.location[0], refit.noise.precision[0]
-        order = np.argsort(-(np.square(mean) @ precision), kind="stable")
-        order = order[kept[order]]
-        table = sorted(found.bounds.items())
+        last = with_law(state, state.law.restricted(kept))
+        refit_bounds = np.empty(0)
+        if self.refit and kept.any():
+            fixed = with_law(state, last.law.on_support(support[None, kept]))
+            last, refit_bounds, _ = rounds(samples, fixed, counter)
+        mean = last.law.mean[0] * support[kept]
+        order = np.argsort(-(np.square(mean) @ last.noise.precision[0]), kind="stable")
+        std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
+        law = state.law
         return FactorFit(
-            model=FactorModel(mean[order].T, _described_noise(self.noise, precision)),
-            location=location,
-            inclusion=inclusion[order].T,
+            model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
+            location=last.location[0],
+            inclusion=law.inclusion[0][kept][order].T if _tells_zeros(law) else None,
             loadings_std=std[order].T,
             lower_bound=float(state.bound[0]),
-            sizes=np.array(table, dtype=SIZE_ROW),
+            sizes=np.array(sorted(found.bounds.items()), dtype=SIZE_ROW),
             bounds=bounds,
-            hyperparameters={
-                "share": law.share[0, order],
-                "scale": law.scale[0, order],
-                "noise_shape": float(noise.shape[0]),
-                "noise_scale": float(noise.scale[0]),
-            },
+            refit_bounds=refit_bounds,
+            hyperparameters=_hyperparameters(state, np.flatnonzero(kept)[order]),
             n_iter=counter.n_rounds,
             stop=stop,
         )
+
+    def _support(self, state: State) -> Array:
+        """Loadings that are kept, shape (q, d)."""
+        law = state.law
+        if _tells_zeros(law):
+            return np.asarray(law.inclusion[0] > self.inclusion_threshold)
+        std = np.sqrt(law.variances(state.noise)[0])
+        return np.asarray(np.abs(law.mean[0]) > self.zero_threshold * std)
+
+
+def _tells_zeros(law: Any) -> bool:
+    return isinstance(law, PointNormal)
+
+
+def _hyperparameters(state: State, order: Array) -> dict[str, Any]:
+    law, noise = state.law, state.noise
+    if isinstance(law, PointNormal):
+        own: dict[str, Any] = {"share": law.share[0, order], "scale": law.scale[0, order]}
+    else:
+        own = dict(vars(law.prior))
+    shape, scale = float(noise.shape[0]), float(noise.scale[0])
+    return own | {"noise_shape": shape, "noise_scale": scale}
 
 
 def _described_noise(kind: str, precision: Array) -> float | Array:

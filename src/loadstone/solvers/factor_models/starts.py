@@ -25,7 +25,9 @@ KEPT_SHARE = 0.25
 #: Rounds of principal axes of a joint start.
 AXES_ROUNDS = 8
 #: Columns of ``R'R`` looked at for groups; all where there are no more features.
-MAX_COLUMNS = 1024
+MAX_COLUMNS = 512
+#: Random directions that tell which columns are large where there are more.
+N_PROBES = 32
 #: Below this number of features eigenvectors come from the matrix itself.
 SMALL = 64
 
@@ -67,9 +69,11 @@ class Residual:
     def leading(self) -> Array:
         """Leading eigenvector."""
         d = self.samples.n_features
+        if self.samples.rows is not None:
+            left = self.samples.rows - (self.samples.rows @ self.projection.T) @ self.loadings
+            return _leading_of_rows(left * self.scale, 1)[1][:, 0]
         if d <= SMALL:
-            matrix = self.products(np.eye(d))
-            return np.linalg.eigh(0.5 * (matrix + matrix.T))[1][:, -1]
+            return _largest(self.products(np.eye(d)), 1)[1][:, 0]
         return _leading(lambda V: self.products(V), d, 1)[1][:, 0]
 
     def groups(self, n_groups: int) -> list[Array]:
@@ -78,8 +82,9 @@ class Residual:
         size = min(GROUP_SIZE, d)
         looked_at = np.arange(d)
         if d > MAX_COLUMNS:
-            energy = np.abs(self.leading())
-            looked_at = np.argpartition(-energy, MAX_COLUMNS)[:MAX_COLUMNS]
+            probes = np.random.default_rng(0).standard_normal((N_PROBES, d))
+            energy = np.square(self.products(probes)).sum(axis=0)
+            looked_at = np.argpartition(-energy, MAX_COLUMNS // 4)[: MAX_COLUMNS // 4]
         unit = np.zeros((looked_at.size, d))
         unit[np.arange(looked_at.size), looked_at] = 1.0
         columns = self.products(unit)
@@ -127,7 +132,10 @@ def joint_start(samples: Samples, n_components: int) -> tuple[Array, Array]:
         return samples.products(V / filled) / (n * filled)
 
     if d > 1.5 * n:
-        values, vectors = _leading(correlations, d, n_components)
+        if samples.rows is not None:
+            values, vectors = _leading_of_rows(samples.rows / (np.sqrt(n) * filled), n_components)
+        else:
+            values, vectors = _leading(correlations, d, n_components)
         noise = max((d - float(values.sum())) / max(d - n_components, 1), 0.05)
         W = vectors * np.sqrt(np.maximum(values - noise, 0.1 * noise))
         return varimax(W).T * sd, np.full(d, noise) * samples.variance
@@ -146,9 +154,16 @@ def joint_start(samples: Samples, n_components: int) -> tuple[Array, Array]:
 def _largest(matrix: Array, rank: int) -> tuple[Array, Array]:
     d = matrix.shape[0]
     if d <= SMALL or rank > d // 8:
-        values, vectors = np.linalg.eigh(matrix)
+        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
         return values[::-1][:rank], vectors[:, ::-1][:, :rank]
     return _leading(lambda V: V @ matrix, d, rank)
+
+
+def _leading_of_rows(R: Array, rank: int) -> tuple[Array, Array]:
+    """Leading eigenpairs of ``R'R`` by those of the smaller ``R R'``."""
+    values, left = np.linalg.eigh(R @ R.T)
+    values, left = np.maximum(values[::-1][:rank], 1e-300), left[:, ::-1][:, :rank]
+    return values, (R.T @ left) / np.sqrt(values)
 
 
 def _leading(products: object, d: int, rank: int) -> tuple[Array, Array]:
