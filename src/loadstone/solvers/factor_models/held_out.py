@@ -2,11 +2,11 @@
 
 The models of a fold are those its search visits on the way, with 0, 1, 2, ... components. All
 folds take one step together. A size pays when it predicts the rows better than the last one
-that paid, by more than twice the standard error of the difference row by row and by more than
-rounding: a component that comes to nothing in most folds changes the mean by a little either
-way. The walk ends once two
-sizes in a row do not pay. Held-out rows decide between models with components; whether there is
-any is left to the bound, since on noise alone a component predicts about as well as none.
+that paid, by two units of the log-likelihood of all rows and half a standard error of the
+differences row by row: a component that comes to nothing in most folds changes the mean by a
+little either way. The walk ends once two sizes in a row do not pay. Held-out rows decide
+between models with components; whether there is any is left to the bound, since on noise alone
+a component predicts about as well as none.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from loadstone.solvers.variational_bayes.missing import (
     incomplete_observations,
 )
 
-#: Standard errors by which a size has to predict better.
-CONFIDENCE = 2.0
+#: Standard errors by which a size has to predict better; weak components seldom reach two.
+CONFIDENCE = 0.5
 #: Gain of the log-likelihood of all rows together below which a size says nothing new.
 LEAST_GAIN = 2.0
 
