@@ -260,7 +260,8 @@ def real(_):
         if X is None:
             continue
         part = np.random.default_rng(0).permutation(len(X)) % 3
-        sizes = [q for q in (1, 2, 3, 5, 8, 12, 20) if q < min(X.shape) * 2 // 3 - 1]
+        most = min(X.shape[1], len(X) * 2 // 3 - 1)
+        sizes = [q for q in (1, 2, 3, 5, 6, 8, 12, 20) if q < most]
         ours = {"bayes": [], "l0": []}
         found = {"bayes": [], "l0": []}
         table = {label: np.zeros((3, len(sizes))) for label in rivals}

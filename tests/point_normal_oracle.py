@@ -27,7 +27,7 @@ class DensePointNormal:
         self.noise = noise
         self.v = np.nanmean(T**2, axis=0)
         # Pooled noise starts here; its prior is not learned by this oracle.
-        self.a0, self.b0 = 1.0, np.exp(np.mean(np.log(variance)))
+        self.a0, self.b0 = 0.5, np.exp(np.mean(np.log(variance)))
 
     def mean(self):
         return self.P * self.M

@@ -15,12 +15,12 @@ import numpy as np
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.rounds import State
 from loadstone.solvers.factor_models.samples import Samples, samples_of
 from loadstone.solvers.factor_models.sparse_factors import (
     MAX_COMPONENTS,
     PATIENCE,
+    SparseFactors,
     most_components,
     newest_is_null,
     refuse_sizes,
@@ -33,6 +33,8 @@ from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 NOISES = ("auto", "free", "shared")
 #: Criteria closer than this share are ties.
 TIE = 1e-6
+#: Steps of one descent at most before a model is chosen.
+SEARCH_STEPS = 300
 #: How much closer the chosen model is settled than its rivals.
 SETTLED = 1e-3
 #: Rounds of maps and descents at most.
@@ -125,7 +127,8 @@ class L0Search:
         kinds = ("shared", "free") if self.noise == "auto" else (self.noise,)
         walks = [_Walk(self, samples, kind) for kind in kinds]
         # Pooled noise suits both kinds; free noise alone must not depend on units.
-        growth = Growth("free" if self.noise == "free" else "pooled").sequence(samples)
+        search = SparseFactors(noise="free" if self.noise == "free" else "pooled").growth()
+        growth = search.sequence(samples)
         state: State | None = None
         for r in range(last + 1):
             # Once the variational search finds nothing more, it has no start to offer either.
@@ -156,7 +159,7 @@ class L0Search:
 
     def best_descent(self, samples: Samples, kind: str, r: int, state: State | None) -> Descent:
         """The lowest of the descents to ``r`` components from both starts."""
-        solver = L0Descent(kind, self.max_iter, self.tol)
+        solver = L0Descent(kind, min(self.max_iter, SEARCH_STEPS), self.tol)
         if r == 0:
             point = solver.empty(samples)
             return Descent(point, np.array([point.deviance]), Stop.EMPTY)

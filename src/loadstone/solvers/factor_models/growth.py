@@ -7,7 +7,7 @@ a component on fewer than two features is noise of that feature and is dropped.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from loadstone.solvers.factor_models.rounds import (
     picked,
     stacked,
     with_law,
+    without_copies,
 )
 from loadstone.solvers.factor_models.samples import Samples
 from loadstone.solvers.factor_models.starts import births, joint_start
@@ -28,12 +29,14 @@ from loadstone.solvers.factor_models.unmix import unmixing_map
 
 #: Rounds a proposal gets before it is compared with the others.
 TRIAL_ROUNDS = 60
+#: Rounds after which the birth and the joint start may turn out to be one model.
+FIRST_ROUNDS = 20
 #: Times the factors of one model are un-mixed at most.
 MAX_UNMIXINGS = 3
+#: How far behind a model may be for un-mixing to bring it to the front.
+REACH = 25.0
 #: Gain of the bound below which un-mixing once more is not tried.
 NOTABLE_GAIN = 0.5
-#: Cosine of components from which on they are the same.
-SAME = 0.999
 #: Expected number of features below which a component is none.
 FEWEST_FEATURES = 1.5
 
@@ -75,18 +78,26 @@ class Growth:
     def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
         """The best model with one more component than ``state``."""
         proposals = [self._with(state, w) for w in births(samples, state)]
+        if state.noise.is_held:
+            # Features of a new component may be nearly free of noise, which a prior learned
+            # without it rules out: half of the proposals let them go.
+            proposals += [replace(p, noise=p.noise.freed()) for p in proposals]
         lines = [self.rounds.race(samples, stacked(proposals), TRIAL_ROUNDS)]
         q = state.n_components + 1
         if q > 1:
             W, variance = joint_start(samples, q)
             lines.append(self.started(samples, W[None], variance[None]))
-        lines_state = self.rounds(samples, stacked(lines), on_round)[0]
-        order = np.argsort(-lines_state.bound, kind="stable")
-        lines = [picked(lines_state, [m]) for m in order]
-        if len(lines) > 1 and _same(*lines):
-            lines = lines[:1]
-        unmixed = [self.unmixed(samples, line, on_round) for line in lines]
-        return max(unmixed, key=lambda s: float(s.bound[0]))
+        first = replace(self.rounds, max_iter=min(FIRST_ROUNDS, self.rounds.max_iter))
+        together = without_copies(first(samples, stacked(lines), on_round)[0])
+        together = without_copies(self.rounds(samples, together, on_round)[0])
+        lines = [picked(together, [m]) for m in range(together.n_models)]
+        lines.sort(key=lambda s: -float(s.bound[0]))
+        best = self.unmixed(samples, lines[0], on_round)
+        for line in lines[1:]:
+            if line.bound[0] > best.bound[0] - REACH:
+                rival = self.unmixed(samples, line, on_round)
+                best = max(best, rival, key=lambda s: float(s.bound[0]))
+        return best
 
     def _with(self, state: State, loading: Array) -> State:
         """``state`` and one more component."""
@@ -135,11 +146,3 @@ class Growth:
                 return state
             state = self.cleaned(samples, self.rounds(samples, best)[0])
         return state
-
-
-def _same(one: State, two: State) -> bool:
-    """Whether two models are the same up to order and signs of their components."""
-    first, second = one.law.mean[0], two.law.mean[0]
-    lengths = np.linalg.norm(first, axis=1)[:, None] * np.linalg.norm(second, axis=1)
-    cosines = np.abs(first @ second.T) / np.maximum(lengths, 1e-300)
-    return bool((cosines.max(axis=0) > SAME).all() and (cosines.max(axis=1) > SAME).all())

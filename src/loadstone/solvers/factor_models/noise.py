@@ -21,6 +21,8 @@ NOISES = ("pooled", "shared", "free")
 ETA = 1e-6
 #: Shape of the prior where it is not learned.
 SHAPE = 0.5
+#: Learned shape from which on one feature can hardly leave the others.
+HELD = 10.0
 #: Range of the learned shape.
 SHAPES = (0.05, 1e5)
 #: Steps of the pattern search in the logarithms of shape and scale, first to last.
@@ -84,8 +86,22 @@ class Noise:
         scale = np.exp(np.log(variance).mean(axis=1))
         precision = 1.0 / variance
         return cls(
-            kind, precision, np.log(precision), np.ones(models), scale, np.full(models, -np.inf)
+            kind,
+            precision,
+            np.log(precision),
+            np.full(models, SHAPE),
+            scale,
+            np.full(models, -np.inf),
         )
+
+    def freed(self) -> Noise:
+        """The same precisions with a prior that holds none of them."""
+        return replace(self, shape=np.full_like(self.shape, SHAPE))
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a learned prior keeps features from a noise of their own."""
+        return self.kind == "pooled" and bool((self.shape > HELD).any())
 
     def update(self, terms: ErrorTerms, variance: Array, *, learn: bool) -> Noise:
         """Posterior for ``n_i`` and ``E_i``; ``variance`` is ``v_i``."""

@@ -23,6 +23,8 @@ OnRound = Callable[[int, float], bool]
 POOL_EVERY = 5
 #: Cycles of rounds before a run may be given up.
 FAIR_CHANCE = 3
+#: Cosine of components from which on they are the same.
+SAME = 0.995
 
 
 class Law(Protocol):
@@ -204,7 +206,7 @@ class Rounds:
         cycles: list[Array] = []
         for n in range(self.max_iter):
             before = state.bound
-            state = update(samples, state, learn=n % POOL_EVERY == 0)
+            state = update(samples, state, learn=n % POOL_EVERY == POOL_EVERY - 1)
             bounds.append(float(state.bound.max()))
             if on_round is not None and on_round(len(bounds), bounds[-1]):
                 return state, np.array(bounds), Stop.CALLBACK
@@ -212,7 +214,7 @@ class Rounds:
             if n % POOL_EVERY != 1:
                 continue
             cycles.append(state.bound)
-            settled = n > 1 and bool((state.bound - before <= level).all())
+            settled = n > POOL_EVERY and bool((state.bound - before <= level).all())
             if settled or bool((expected_end(cycles) < rival).all()):
                 return state, np.array(bounds), Stop.CONVERGED
         return state, np.array(bounds), Stop.MAX_ITER
@@ -221,16 +223,19 @@ class Rounds:
         """The model with the highest bound after ``n_rounds``; stragglers fall out on the way."""
         cycles: list[Array] = []
         for n in range(min(n_rounds, self.max_iter)):
-            state = update(samples, state, learn=n % POOL_EVERY == 0)
+            state = update(samples, state, learn=n % POOL_EVERY == POOL_EVERY - 1)
             if n % POOL_EVERY != 1:
                 continue
             cycles.append(state.bound)
-            hopeful = np.flatnonzero(expected_end(cycles) >= state.bound.max())
-            if hopeful.size == 1:
-                return picked(state, hopeful)
-            if hopeful.size < state.n_models:
-                state = picked(state, hopeful)
-                cycles = [bounds[hopeful] for bounds in cycles]
+            hopeful = expected_end(cycles) >= state.bound.max()
+            if len(cycles) > FAIR_CHANCE:
+                hopeful &= originals(state)
+            kept = np.flatnonzero(hopeful)
+            if kept.size == 1:
+                return picked(state, kept)
+            if kept.size < state.n_models:
+                state = picked(state, kept)
+                cycles = [bounds[kept] for bounds in cycles]
         return picked(state, [int(np.argmax(state.bound))])
 
 
@@ -241,3 +246,23 @@ def expected_end(cycles: list[Array]) -> Array:
     rise, earlier = np.diff(cycles[-3:], axis=0)[::-1]
     ratio = np.clip(rise / np.maximum(earlier, 1e-300), 0.0, 0.97)
     return np.asarray(cycles[-1] + 2.0 * np.maximum(rise, 0.0) * ratio / (1.0 - ratio))
+
+
+def originals(state: State) -> Array:
+    """Models that are no copy, up to order and signs, of one with a higher bound."""
+    W = state.law.mean
+    W = W / np.maximum(np.linalg.norm(W, axis=2, keepdims=True), 1e-300)
+    marked = np.zeros(state.n_models, dtype=bool)
+    for m in np.argsort(-state.bound, kind="stable"):
+        marked[m] = not any(_same(W[m], W[k]) for k in np.flatnonzero(marked))
+    return marked
+
+
+def _same(one: Array, two: Array) -> bool:
+    cosines = np.abs(one @ two.T)
+    return bool((cosines.max(axis=0) > SAME).all() and (cosines.max(axis=1) > SAME).all())
+
+
+def without_copies(state: State) -> State:
+    """Models that are no copy of one with a higher bound."""
+    return picked(state, np.flatnonzero(originals(state)))

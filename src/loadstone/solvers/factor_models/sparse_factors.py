@@ -31,6 +31,8 @@ LOADING_PRIORS = (POINT_NORMAL, *PRIORS)
 MAX_COMPONENTS = 20
 #: Sizes in a row that may fail to raise the bound before the search ends.
 PATIENCE = 2
+#: Rounds of one run at most before a model is chosen.
+SEARCH_ROUNDS = 300
 #: How much closer the chosen model is settled than its rivals.
 SETTLED = 1e-3
 
@@ -133,7 +135,7 @@ class SparseFactors:
 
     def growth(self) -> Growth:
         """The search for numbers of components."""
-        return Growth(self.noise, Rounds(self.max_iter, self.tol))
+        return Growth(self.noise, Rounds(min(self.max_iter, SEARCH_ROUNDS), self.tol))
 
     def _finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
         """Prior, support, refit and description of the model that was chosen."""

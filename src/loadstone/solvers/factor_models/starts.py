@@ -138,7 +138,8 @@ def joint_start(samples: Samples, n_components: int) -> tuple[Array, Array]:
             values, vectors = _leading(correlations, d, n_components)
         noise = max((d - float(values.sum())) / max(d - n_components, 1), 0.05)
         W = vectors * np.sqrt(np.maximum(values - noise, 0.1 * noise))
-        return varimax(W).T * sd, np.full(d, noise) * samples.variance
+        left = np.maximum(1.0 - np.square(W).sum(axis=1), 0.05)
+        return varimax(W).T * sd, left * samples.variance
     communality = np.ones(d)
     matrix = correlations(np.eye(d))
     for _ in range(AXES_ROUNDS):
