@@ -37,6 +37,9 @@ TIE = 1e-6
 SEARCH_STEPS = 300
 #: How much closer the chosen model is settled than its rivals.
 SETTLED = 1e-3
+#: A kind of noise is given up that is behind another, whose search has ended, by this many
+#: gains of its last component.
+HOPELESS = 5.0
 #: Rounds of maps and descents at most.
 MAX_MAPS = 4
 #: Probability from which on a loading of the variational model is part of a start.
@@ -134,8 +137,12 @@ class L0Search:
             # Once the variational search finds nothing more, it has no start to offer either.
             goes_on = r == 0 or (state is not None and not newest_is_null(state))
             state = next(growth) if goes_on else None
+            lowest = min(walk.lowest for walk in walks)
             for walk in walks:
-                if wanted is not None or not walk.done:
+                others_done = all(other.done for other in walks if other is not walk)
+                if others_done and walk.lowest - lowest > HOPELESS * walk.gain:
+                    walk.done = True
+                if not walk.done or wanted is not None:
                     walk.visit(r, state, on_descent)
             if any(w.stopped for w in walks) or (wanted is None and all(w.done for w in walks)):
                 break
@@ -225,7 +232,7 @@ class _Walk:
     def __init__(self, search: L0Search, samples: Samples, kind: str) -> None:
         self.search, self.samples, self.kind = search, samples, kind
         self.best: dict[int, Descent] = {}
-        self.lowest, self.in_vain = np.inf, 0
+        self.lowest, self.in_vain, self.gain = np.inf, 0, np.inf
         self.done = self.stopped = False
 
     def visit(self, r: int, state: State | None, on_descent: OnDescent | None) -> None:
@@ -238,6 +245,8 @@ class _Walk:
             self.best[alive] = descent
         pays = alive == r and value < self.lowest - TIE * (1.0 + abs(self.lowest))
         self.in_vain = 0 if pays else self.in_vain + 1
+        if self.best and np.isfinite(self.lowest):
+            self.gain = max(self.lowest - value, 0.0)
         self.lowest = min(self.lowest, value)
         self.done = self.in_vain >= PATIENCE
         if on_descent is not None:
