@@ -25,8 +25,9 @@ from loadstone.solvers.variational_bayes.bound import BroadPriors
 from loadstone.solvers.variational_bayes.latent import complete_observations
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 from loadstone.solvers.variational_bayes.priors import PRIORS
-from loadstone.solvers.variational_bayes.start import probabilistic_start, varimax
+from loadstone.solvers.variational_bayes.start import probabilistic_start
 from loadstone.solvers.variational_bayes.state import rotated, start_state, update
+from loadstone.solvers.varimax import varimax
 
 SHAPES = {"cmu_faces": (624, 960), "nci60": (64, 6830)}
 N_LATENT = 20

@@ -1,0 +1,314 @@
+"""Sparse factor models on simulated data with a known truth, and on real data by held-out likelihood.
+
+Run: OPENBLAS_NUM_THREADS=1 python benchmarks/factor_models.py [lines ...] [--seeds 20] [--first 2001]
+
+Without lines all of them are run: ``sections`` (two factors of Guan & Dy, 6.1), ``overlapping``,
+``unequal`` (noise per feature, t5), ``noise``, ``simulation1``, ``weak`` (signal over 8, also by
+held-out rows), ``inclusion``, ``speed`` and ``real``. Real data is looked for in the folder named
+by LOADSTONE_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA, FactorAnalysis
+from sklearn.exceptions import ConvergenceWarning
+
+from loadstone.covariance import covariance_of
+from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.held_out import held_out_likelihood, row_folds
+from loadstone.solvers.factor_models.sparse_factors import SparseFactors
+from loadstone.solvers.l0_noise_search import L0Search
+from loadstone.solvers.probabilistic_em import ProbabilisticEM
+
+# Designs: samples and the truth of the loadings (n_features, n_components).
+
+
+def two_factors(seed, n=200, d=10):
+    """Section 6.1 of Guan & Dy: standard deviations 100 and 98, noise 1."""
+    rng = np.random.default_rng(seed)
+    W = np.zeros((d, 2))
+    W[:4, 0], W[4:8, 1] = 100.0, 98.0
+    return rng.normal(size=(n, 2)) @ W.T + rng.normal(size=(n, d)), W
+
+
+def overlapping(seed, n=200, d=30, r=5, k=6):
+    """Factors on random features with loadings of size 1 to 2."""
+    rng = np.random.default_rng(seed)
+    W = np.zeros((d, r))
+    for j in range(r):
+        W[rng.choice(d, k, replace=False), j] = rng.choice([-1, 1], k) * rng.uniform(1, 2, k)
+    return rng.normal(size=(n, r)) @ W.T + rng.normal(size=(n, d)), W
+
+
+def simulation1(seed, n=100, d=10, r=2, signal=1.0, spread=0.0, tails=None):
+    """Simulation 1 of Ulfarsson & Solo, with more features, components, other noise."""
+    rng = np.random.default_rng(seed)
+    W = np.zeros((d, r))
+    for j in range(r):
+        W[4 * j : 4 * j + 4, j] = np.sqrt(signal * (200.0 if j % 2 == 0 else 100.0) / 4)
+    noise = rng.normal(size=(n, d)) if tails is None else rng.standard_t(tails, size=(n, d))
+    if tails is not None:
+        noise /= np.sqrt(tails / (tails - 2))
+    sd = np.sqrt(10.0) * np.exp(spread * rng.normal(size=d))
+    return rng.normal(size=(n, r)) @ W.T + sd * noise, W
+
+
+def noise_alone(seed, n=200, d=30, spread=0.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) * np.exp(spread * rng.normal(size=d)), np.zeros((d, 0))
+
+
+def random_loadings(seed, spread=0.0):
+    """Two factors with ten standard normal loadings each at random places."""
+    rng = np.random.default_rng(seed)
+    W = np.zeros((30, 2))
+    for j in range(2):
+        W[rng.choice(30, 10, replace=False), j] = rng.normal(size=10)
+    sd = np.exp(spread * rng.normal(size=30))
+    return rng.normal(size=(100, 2)) @ W.T + sd * rng.normal(size=(100, 30)), W
+
+
+def exact(loadings, W):
+    found = sorted(map(tuple, (loadings != 0).T.astype(int)))
+    return found == sorted(map(tuple, (W != 0).T.astype(int)))
+
+
+def count(name, design, seeds):
+    """Exact supports and right numbers of components, both models, standardised or not."""
+    for standardize in (False, True):
+        solvers = {
+            "bayes": SparseFactors(),
+            "l0": L0Search(noise="free" if standardize else "auto"),
+        }
+        parts = []
+        for label, solver in solvers.items():
+            right = size = 0
+            start = time.process_time()
+            for seed in seeds:
+                X, W = design(seed)
+                model = solver(covariance_of(X, standardize=standardize)[0]).model
+                right += exact(model.loadings, W)
+                size += model.n_components == W.shape[1]
+            took = (time.process_time() - start) / len(seeds)
+            n = len(seeds)
+            parts.append(f"{label} exact {right}/{n}, r {size}/{n}, {took:.2f} s")
+        units = "standardised" if standardize else "raw"
+        print(f"{name:34s} {units:13s} {'   '.join(parts)}", flush=True)
+
+
+def sections(seeds):
+    for n, d in ((50, 10), (200, 10), (400, 10), (200, 100), (200, 500)):
+        count(f"6.1, N={n}, d={d}", lambda s, n=n, d=d: two_factors(s, n, d), seeds)
+
+
+def overlapping_lines(seeds):
+    count("five overlapping", overlapping, seeds)
+    count("three overlapping", lambda s: overlapping(s, r=3), seeds)
+
+
+def unequal(seeds):
+    count("heteroscedastic 1, M=30, T=300", lambda s: simulation1(s, 300, 30, spread=1.0), seeds)
+    count("t5, M=30, T=300", lambda s: simulation1(s, 300, 30, tails=5), seeds)
+
+
+def noise_lines(seeds):
+    count("noise, d=30", noise_alone, seeds)
+    count("noise, d=100", lambda s: noise_alone(s, d=100), seeds)
+    count("noise, d=30, unequal", lambda s: noise_alone(s, spread=0.5), seeds)
+    count("noise, d=500, unequal", lambda s: noise_alone(s, d=500, spread=0.5), seeds)
+
+
+def simulation1_lines(seeds):
+    count("simulation 1, T=100, M=10", simulation1, seeds)
+    count("simulation 1, T=300, M=16", lambda s: simulation1(s, 300, 16), seeds)
+    count("simulation 1, r=5, M=30", lambda s: simulation1(s, 300, 30, r=5), seeds)
+
+
+def weak(seeds):
+    def design(s):
+        return simulation1(s, signal=1 / 8)
+
+    count("simulation 1, signal/8", design, seeds)
+    right = 0
+    for seed in seeds:
+        X, _ = design(seed)
+        folds = row_folds(X, 5, np.random.default_rng(seed))
+        right += held_out_likelihood(folds).best == 2
+    print(f"simulation 1, signal/8, held-out rows: r {right}/{len(seeds)}", flush=True)
+
+
+def inclusion(seeds):
+    for spread in (0.0, 0.5):
+        chances, truths, sizes = [], [], 0
+        for seed in seeds:
+            X, W = random_loadings(seed, spread)
+            fit = SparseFactors()(covariance_of(X)[0])
+            sizes += fit.model.n_components == 2
+            matched = np.argmax(np.abs(fit.model.loadings.T @ W), axis=1)
+            chances.append(fit.inclusion.ravel())
+            truths.append((W[:, matched] != 0).ravel())
+        P, truth = np.concatenate(chances), np.concatenate(truths)
+        bins = np.minimum((P * 10).astype(int), 9)
+        gaps = [
+            abs(P[bins == b].mean() - truth[bins == b].mean()) * (bins == b).mean()
+            for b in np.unique(bins)
+        ]
+        kept = P > 0.5
+        false = 1 - truth[kept].mean()
+        print(
+            f"inclusion, noise log-sd {spread}: Brier {np.mean((P - truth) ** 2):.3f}, "
+            f"ECE {sum(gaps):.3f}, FDR {false:.2f}, power {truth[kept].sum() / truth.sum():.2f}, "
+            f"r {sizes}/{len(seeds)}",
+            flush=True,
+        )
+
+
+def speed(_):
+    cases = {"200 x 10": two_factors(1)[0], "200 x 500": two_factors(1, d=500)[0]}
+    leukemia = real_data("leukemia")
+    if leukemia is not None:
+        cases["72 x 12582"] = leukemia
+    for name, X in cases.items():
+        S, _ = covariance_of(X)
+        for solver in (SparseFactors(), L0Search()):
+            start = time.process_time()
+            fit = solver(S, 5 if X.shape[1] > 1000 else None)
+            took = time.process_time() - start
+            kind = type(solver).__name__
+            print(f"{name:12s} {kind:14s} {took:6.2f} s, r = {fit.model.n_components}", flush=True)
+
+
+# Real data.
+
+
+def real_data(name):
+    folder = Path(os.environ.get("LOADSTONE_DATA", "../shared/data"))
+    if name == "wine":
+        return load_wine().data
+    file = {
+        "glass": "glass",
+        "control charts": "synthetic_control",
+        "faces": "cmu_faces",
+        "nci60": "nci60",
+        "leukemia": "leukemia_armstrong",
+        "pbmc3k": "pbmc3k",
+    }[name]
+    path = folder / f"{file}.npz"
+    if not path.exists():
+        print(f"{name}: {path} is not there, left out")
+        return None
+    stored = np.load(path, allow_pickle=False)
+    if name == "pbmc3k":
+        return variable_genes(stored)
+    X = stored["X"].astype(float)
+    if name == "leukemia":
+        X = np.log2(np.maximum(X, 20.0))
+        X = X[:, np.ptp(X, axis=0) > 0]
+    return X
+
+
+def variable_genes(stored, n_genes=2000):
+    parts = (stored["data"], stored["indices"].astype(np.int32), stored["indptr"])
+    counts = sparse.csr_matrix(parts, shape=tuple(stored["shape"])).astype(float)
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    logs = (sparse.diags(np.median(totals) / totals) @ counts).tocsc().log1p()
+    mean = np.asarray(logs.mean(axis=0)).ravel()
+    variance = np.asarray(logs.multiply(logs).mean(axis=0)).ravel() - mean**2
+    return logs[:, np.argsort(-variance)[:n_genes]].toarray()
+
+
+def density(model, test):
+    squares = np.square(test) @ (1.0 / model.noise)
+    return float(model.log_density(squares, test @ model.scores_matrix()).mean())
+
+
+def principal_components(train, q):
+    fit = PCA(q, random_state=0).fit(train)
+    noise = max(fit.noise_variance_, 1e-9)
+    strength = np.sqrt(np.maximum(fit.explained_variance_ - noise, 0))
+    return FactorModel(fit.components_.T * strength, noise)
+
+
+def factor_analysis(train, q):
+    fit = FactorAnalysis(q, random_state=0).fit(train)
+    return FactorModel(fit.components_.T, fit.noise_variance_)
+
+
+def probabilistic(train, q):
+    start = principal_components(train, q)
+    return ProbabilisticEM(max_iter=100)(covariance_of(train)[0], start).model
+
+
+def real(_):
+    rivals = {
+        "FactorAnalysis": factor_analysis,
+        "PCA": principal_components,
+        "ProbabilisticPCA": probabilistic,
+    }
+    names = ("glass", "wine", "control charts", "faces", "nci60", "leukemia", "pbmc3k")
+    for name in names:
+        X = real_data(name)
+        if X is None:
+            continue
+        part = np.random.default_rng(0).permutation(len(X)) % 3
+        most = min(X.shape[1], len(X) * 2 // 3 - 1)
+        sizes = [q for q in (1, 2, 3, 5, 6, 8, 12, 20) if q < most]
+        ours = {"bayes": [], "l0": []}
+        found = {"bayes": [], "l0": []}
+        table = {label: np.zeros((3, len(sizes))) for label in rivals}
+        start = time.process_time()
+        for k in range(3):
+            train, test = X[part != k], X[part == k]
+            varies = np.ptp(train, axis=0) > 0
+            train, test = train[:, varies], test[:, varies]
+            mean, sd = train.mean(axis=0), train.std(axis=0, ddof=1)
+            train, test = (train - mean) / sd, (test - mean) / sd
+            S, _ = covariance_of(train)
+            for label, solver in (("bayes", SparseFactors()), ("l0", L0Search(noise="free"))):
+                model = solver(S).model
+                ours[label].append(density(model, test))
+                nonzero = 100 * np.mean(model.loadings != 0) if model.n_components else 0
+                found[label].append(f"{model.n_components} ({nonzero:.0f} %)")
+            for label, rival in rivals.items():
+                table[label][k] = [density(rival(train, q), test) for q in sizes]
+        print(f"{name}: {X.shape[0]} x {X.shape[1]}, {time.process_time() - start:.0f} s")
+        for label in ours:
+            print(f"  {label:17s} {np.mean(ours[label]):10.3f}   r {', '.join(found[label])}")
+        for label in rivals:
+            mean = table[label].mean(axis=0)
+            best = int(np.argmax(mean))
+            print(
+                f"  {label:17s} {mean[best]:10.3f}   best of {sizes}: r {sizes[best]}", flush=True
+            )
+
+
+LINES = {
+    "sections": sections,
+    "overlapping": overlapping_lines,
+    "unequal": unequal,
+    "noise": noise_lines,
+    "simulation1": simulation1_lines,
+    "weak": weak,
+    "inclusion": inclusion,
+    "speed": speed,
+    "real": real,
+}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("lines", nargs="*", help="which lines to run")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=2001)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for line in options.lines or LINES:
+        LINES[line](range(options.first, options.first + options.seeds))

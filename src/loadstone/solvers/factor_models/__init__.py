@@ -1,0 +1,1 @@
+"""Sparse factor models with noise per feature; start reading at `sparse_factors`."""

@@ -1,0 +1,148 @@
+"""Number of components: births, joint starts, deaths, all judged by the lower bound.
+
+Notation: see ``rounds``. Noise alone is the first candidate. One component is added at a time;
+a component on fewer than two features is noise of that feature and is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from loadstone.covariance.protocol import Array
+from loadstone.solvers.factor_models.noise import Noise
+from loadstone.solvers.factor_models.point_normal import PointNormal
+from loadstone.solvers.factor_models.rounds import (
+    OnRound,
+    Rounds,
+    State,
+    picked,
+    stacked,
+    with_law,
+    without_copies,
+)
+from loadstone.solvers.factor_models.samples import Samples
+from loadstone.solvers.factor_models.starts import births, joint_start
+from loadstone.solvers.factor_models.unmix import unmixing_map
+
+#: Rounds a proposal gets before it is compared with the others.
+TRIAL_ROUNDS = 60
+#: Rounds after which the birth and the joint start may turn out to be one model.
+FIRST_ROUNDS = 20
+#: Times the factors of one model are un-mixed at most.
+MAX_UNMIXINGS = 3
+#: How far behind a model may be for un-mixing to bring it to the front.
+REACH = 25.0
+#: Gain of the bound below which un-mixing once more is not tried.
+NOTABLE_GAIN = 0.5
+#: Expected number of features below which a component is none.
+FEWEST_FEATURES = 1.5
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Models of ever more components.
+
+    Attributes
+    ----------
+    noise : {"pooled", "shared", "free"}
+    rounds : Rounds
+    """
+
+    noise: str = "pooled"
+    rounds: Rounds = field(default_factory=Rounds)
+
+    def empty(self, samples: Samples) -> State:
+        """Noise alone."""
+        nothing = np.zeros((1, 0, samples.n_features))
+        start = self.started(samples, nothing, samples.variance[None])
+        return self.rounds(samples, start)[0]
+
+    def started(self, samples: Samples, mean: Array, variance: Array) -> State:
+        """State of loadings (models, q, d) and noise variances known without doubt."""
+        noise = Noise.start(self.noise, variance)
+        law = PointNormal.start(mean, noise.precision)
+        models, _, d = mean.shape
+        return State(law, noise, np.zeros((models, d)), np.full(models, -np.inf))
+
+    def sequence(self, samples: Samples, on_round: OnRound | None = None) -> Iterator[State]:
+        """The best model found with 0, 1, 2, ... components."""
+        state = self.empty(samples)
+        yield state
+        while True:
+            state = self.grown(samples, state, on_round)
+            yield state
+
+    def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
+        """The best model with one more component than ``state``."""
+        proposals = [self._with(state, w) for w in births(samples, state)]
+        if state.noise.is_held:
+            # Features of a new component may be nearly free of noise, which a prior learned
+            # without it rules out: half of the proposals let them go.
+            proposals += [replace(p, noise=p.noise.freed()) for p in proposals]
+        lines = [self.rounds.race(samples, stacked(proposals), TRIAL_ROUNDS)]
+        q = state.n_components + 1
+        if q > 1:
+            W, variance = joint_start(samples, q)
+            lines.append(self.started(samples, W[None], variance[None]))
+        first = replace(self.rounds, max_iter=min(FIRST_ROUNDS, self.rounds.max_iter))
+        together = without_copies(first(samples, stacked(lines), on_round)[0])
+        together = without_copies(self.rounds(samples, together, on_round)[0])
+        lines = [picked(together, [m]) for m in range(together.n_models)]
+        lines.sort(key=lambda s: -float(s.bound[0]))
+        best = self.unmixed(samples, lines[0], on_round)
+        for line in lines[1:]:
+            if line.bound[0] > best.bound[0] - REACH:
+                rival = self.unmixed(samples, line, on_round)
+                best = max(best, rival, key=lambda s: float(s.bound[0]))
+        return best
+
+    def _with(self, state: State, loading: Array) -> State:
+        """``state`` and one more component."""
+        new = PointNormal.start(loading[None, None], state.noise.precision)
+        return with_law(state, state.law.joined(new))
+
+    def unmixed(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
+        """``state`` after maps that raised its converged bound."""
+        for _ in range(MAX_UNMIXINGS if state.n_components > 1 else 0):
+            assert state.scores is not None
+            S = state.scores.total[0]
+            tau, cross = state.noise.precision[0], state.scores.cross[0]
+            U = np.sqrt(tau)[:, None] * np.linalg.solve(S, cross).T
+            A = unmixing_map(U, S, samples.n_samples)
+            if np.allclose(A, np.eye(A.shape[0])):
+                return state
+            turned = A.T @ np.linalg.solve(S, cross)
+            law = PointNormal.start(turned[None], state.noise.precision)
+            bound = float(state.bound[0])
+            rival = self.rounds(samples, with_law(state, law), on_round, bound)[0]
+            gain = float(rival.bound[0]) - bound
+            state = rival if gain > 0.0 else state
+            if gain < NOTABLE_GAIN:
+                return state
+        return state
+
+    def restricted(self, state: State, kept: Array) -> State:
+        """``state`` with the components ``kept`` alone."""
+        return with_law(state, state.law.restricted(kept))
+
+    def cleaned(self, samples: Samples, state: State) -> State:
+        """``state`` without components on fewer than two features."""
+        while True:
+            kept = state.law.inclusion[0].sum(axis=1) >= FEWEST_FEATURES
+            if kept.all():
+                return state
+            state = self.rounds(samples, self.restricted(state, kept))[0]
+
+    def pruned(self, samples: Samples, state: State) -> State:
+        """``state`` without components whose death raises the bound."""
+        while state.n_components:
+            q = state.n_components
+            deaths = [self.restricted(state, np.arange(q) != j) for j in range(q)]
+            best = self.rounds.race(samples, stacked(deaths), TRIAL_ROUNDS)
+            if best.bound[0] <= state.bound[0]:
+                return state
+            state = self.cleaned(samples, self.rounds(samples, best)[0])
+        return state

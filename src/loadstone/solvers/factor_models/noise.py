@@ -1,0 +1,168 @@
+"""Noise precisions of the features: free, shared, or pooled between the two.
+
+Notation: ``tau_i ~ Gamma(a0, b0)`` with posterior ``Gamma(c_i, e_i)``, ``c_i = a0 + n_i`` and
+``e_i = b0 + E_i``, where ``n_i`` is half the number of values that speak of feature i and ``E_i``
+half their expected squared error. Pooled noise learns ``a0, b0`` from all features: ``a0 -> inf``
+is shared noise, ``a0 -> 0`` free noise. The floor ``ETA v_i`` keeps duplicates of a feature from
+a noise of zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from loadstone.covariance.protocol import Array
+
+NOISES = ("pooled", "shared", "free")
+#: Smallest noise as a share of the variance of its feature.
+ETA = 1e-6
+#: Shape of the prior where it is not learned.
+SHAPE = 0.5
+#: Learned shape from which on one feature can hardly leave the others.
+HELD = 10.0
+#: Range of the learned shape.
+SHAPES = (0.05, 1e5)
+#: Steps of the pattern search in the logarithms of shape and scale, first to last.
+STEPS = (1.0, 0.2, 0.04)
+_MOVES = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+
+
+@dataclass(frozen=True)
+class ErrorTerms:
+    """What loadings and scores tell about the noise.
+
+    Attributes
+    ----------
+    counts, errors : ndarray of shape (models, d)
+        ``n_i`` and ``E_i``.
+    slope, offset : ndarray of shape (models, d) and (models,)
+        The data adds ``-tau @ slope - offset`` to the bound.
+    """
+
+    counts: Array
+    errors: Array
+    slope: Array
+    offset: Array
+
+    def data_term(self, noise: Noise) -> Array:
+        """Expected squared error of the data over the noise, negative, shape (models,)."""
+        return -(noise.precision * self.slope).sum(axis=1) - self.offset
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Posterior of the noise precisions of several models, and its share of their bounds.
+
+    Attributes
+    ----------
+    kind : {"pooled", "shared", "free"}
+    precision, log_precision : ndarray of shape (models, d)
+        ``<tau_i>`` and ``<ln tau_i>``.
+    shape, scale : ndarray of shape (models,)
+        ``a0`` and ``b0/a0`` of the prior; used where noise is pooled.
+    bound : ndarray of shape (models,)
+        Expected log prior less expected log posterior.
+    """
+
+    kind: str
+    precision: Array
+    log_precision: Array
+    shape: Array
+    scale: Array
+    bound: Array
+
+    @classmethod
+    def start(cls, kind: str, variance: Array) -> Noise:
+        """Noise known without doubt, ``variance`` of shape (models, d)."""
+        models = variance.shape[0]
+        variance = (
+            variance
+            if kind != "shared"
+            else np.broadcast_to(variance.mean(axis=1, keepdims=True), variance.shape)
+        )
+        scale = np.exp(np.log(variance).mean(axis=1))
+        precision = 1.0 / variance
+        return cls(
+            kind,
+            precision,
+            np.log(precision),
+            np.full(models, SHAPE),
+            scale,
+            np.full(models, -np.inf),
+        )
+
+    def freed(self) -> Noise:
+        """The same precisions with a prior that holds none of them."""
+        return replace(self, shape=np.full_like(self.shape, SHAPE))
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a learned prior keeps features from a noise of their own."""
+        return self.kind == "pooled" and bool((self.shape > HELD).any())
+
+    def update(self, terms: ErrorTerms, variance: Array, *, learn: bool) -> Noise:
+        """Posterior for ``n_i`` and ``E_i``; ``variance`` is ``v_i``."""
+        counts, errors = terms.counts, terms.errors
+        if self.kind == "pooled":
+            return self._pooled(counts, errors, variance, learn=learn)
+        if self.kind == "shared":
+            errors = errors.sum(axis=1, keepdims=True)
+            counts = counts.sum(axis=1, keepdims=True)
+            variance = variance.mean(keepdims=True)
+        floor = np.broadcast_to(SHAPE * ETA * variance, errors.shape)
+        return self._posterior(SHAPE + counts, floor + errors, np.full_like(floor, SHAPE), floor)
+
+    def _pooled(self, counts: Array, errors: Array, variance: Array, *, learn: bool) -> Noise:
+        errors = errors + ETA * variance
+        learned = self
+        if learn:
+            pairs = zip(self.shape, self.scale, counts, errors, strict=True)
+            points = np.array([_best_prior(*pair) for pair in pairs])
+            learned = replace(self, shape=points[:, 0], scale=points[:, 1])
+        a0 = np.broadcast_to(learned.shape[:, None], errors.shape)
+        b0 = a0 * learned.scale[:, None]
+        found = learned._posterior(a0 + counts, b0 + errors, a0, b0)
+        # The floor acts on the precision without being part of the normalised prior.
+        return replace(found, bound=found.bound - ETA * (found.precision @ variance))
+
+    def _posterior(self, c: Array, e: Array, a0: Array, b0: Array) -> Noise:
+        precision = c / e
+        log_precision = digamma(c) - np.log(e)
+        terms = a0 * np.log(b0) - gammaln(a0) + (a0 - c) * log_precision - b0 * precision
+        terms = terms - c * np.log(e) + gammaln(c) + c
+        full = self.precision.shape
+        return replace(
+            self,
+            precision=np.broadcast_to(precision, full),
+            log_precision=np.broadcast_to(log_precision, full),
+            bound=terms.sum(axis=1),
+        )
+
+
+def _best_prior(shape: float, scale: float, counts: Array, errors: Array) -> tuple[float, float]:
+    """``a0`` and ``b0/a0`` that raise the marginal likelihood, by pattern search.
+
+    ``sum_i a0 ln b0 - ln G(a0) + ln G(a0 + n_i) - (a0 + n_i) ln(b0 + E_i)``.
+    """
+    point = np.array([np.log(shape), np.log(scale)])
+    low, high = np.log(SHAPES)
+    for step in STEPS:
+        for _ in range(20):
+            trials = point + step * _MOVES
+            trials[:, 0] = np.clip(trials[:, 0], low, high)
+            best = int(np.argmax(_marginal(trials, counts, errors)))
+            if best == 0:
+                break
+            point = trials[best]
+    return float(np.exp(point[0])), float(np.exp(point[1]))
+
+
+def _marginal(points: Array, counts: Array, errors: Array) -> Array:
+    a0 = np.exp(points[:, :1])
+    b0 = a0 * np.exp(points[:, 1:])
+    posterior = gammaln(a0 + counts) - (a0 + counts) * np.log(b0 + errors)
+    prior = a0 * np.log(b0) - gammaln(a0)
+    return (prior + posterior).sum(axis=1)

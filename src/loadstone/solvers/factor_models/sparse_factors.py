@@ -1,0 +1,289 @@
+"""Sparse factor analysis by variational Bayes: loadings, noise and number of components learned.
+
+Notation: ``t = m + W x + e``, ``x ~ N(0, I_q)``, ``e_i ~ N(0, psi_i)``. The search grows the model
+one component at a time (``growth``); a round of updates is in ``rounds``, the law of the loadings
+in ``point_normal``, the noise in ``noise``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from loadstone.covariance.protocol import Array, Covariance
+from loadstone.loadings import Stop
+from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth
+from loadstone.solvers.factor_models.point_normal import PointNormal
+from loadstone.solvers.factor_models.rounds import OnRound, Rounds, State, with_law
+from loadstone.solvers.factor_models.samples import Samples, samples_of
+from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
+from loadstone.solvers.variational_bayes.missing import IncompleteObservations
+from loadstone.solvers.variational_bayes.priors import PRIORS
+
+POINT_NORMAL = "point_normal"
+LOADING_PRIORS = (POINT_NORMAL, *PRIORS)
+
+#: Most components of a search that chooses their number.
+MAX_COMPONENTS = 20
+#: Sizes in a row that may fail to raise the bound before the search ends.
+PATIENCE = 2
+#: Rounds of one run at most before a model is chosen.
+SEARCH_ROUNDS = 300
+#: How much closer the chosen model is settled than its rivals.
+SETTLED = 1e-3
+
+SIZE_ROW = np.dtype([("n_components", np.intp), ("lower_bound", np.float64)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorFit:
+    """A fitted sparse factor model, components by decreasing strength.
+
+    Attributes
+    ----------
+    model : FactorModel
+        Loadings, zero outside the support, and noise; no component at all where noise alone
+        has the highest bound.
+    location : ndarray of shape (n_features,)
+        Mean relative to the column means; zero where no value is missing.
+    inclusion : ndarray of shape (n_features, n_components) or None
+        Probability that a loading is not zero; ``None`` for priors that cannot tell.
+    loadings_std : ndarray of shape (n_features, n_components)
+        Posterior standard deviations, zero outside the support.
+    lower_bound : float
+        Bound on the log evidence of the search; with the point-normal prior comparable between
+        numbers of components.
+    sizes : structured ndarray
+        ``n_components`` and the best point-normal ``lower_bound`` found with them.
+    bounds, refit_bounds : ndarray
+        Bound after every round of the last run of the search, and of the refit; never fall.
+    hyperparameters : dict
+        Those of the prior in noise units, ``noise_shape`` and ``noise_scale``.
+    n_iter : int
+        Rounds of the whole search.
+    stop : Stop
+        Why the last run of the search ended.
+    """
+
+    model: FactorModel
+    location: Array
+    inclusion: Array | None
+    loadings_std: Array
+    lower_bound: float
+    sizes: Array
+    bounds: Array
+    refit_bounds: Array
+    hyperparameters: dict[str, Any]
+    n_iter: int
+    stop: Stop
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseFactors:
+    """Solver for sparse loadings with noise per feature.
+
+    Attributes
+    ----------
+    prior : {"point_normal", "inverse_gaussian", "laplace", "jeffreys"}
+        Law of the loadings. The number of components is always found with the first, whose
+        bounds compare; the others start from its loadings.
+    noise : {"pooled", "shared", "free"}
+        Noise variances drawn from one learned law, all the same, or each on its own.
+    hyperparameters : mapping of str to float or None
+        Hyperparameters of a scale mixture to keep fixed, in noise units.
+    inclusion_threshold : float
+        Loadings are kept where they are not zero with more than this probability.
+    zero_threshold : float
+        Loadings of a scale mixture are kept beyond this many standard deviations.
+    refit : bool
+        Whether to update loadings and noise once more with the others held at zero.
+    max_iter : int
+        Rounds of one run at most.
+    tol : float
+        Rise of the bound in a round, per observed value, at which a run has settled.
+    """
+
+    prior: str = "point_normal"
+    noise: str = "pooled"
+    hyperparameters: Mapping[str, float] | None = None
+    inclusion_threshold: float = 0.9
+    zero_threshold: float = 3.0
+    refit: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-7
+
+    def __call__(
+        self,
+        data: Covariance | IncompleteObservations,
+        n_components: int | Collection[int] | None = None,
+        on_round: OnRound | None = None,
+    ) -> FactorFit:
+        """Fit a number of components, the best of several numbers, or (``None``) any."""
+        samples = samples_of(data)
+        counter = Counter(on_round)
+        growth = self.growth()
+        if n_components is None:
+            found = search_any(growth, samples, counter)
+        else:
+            wanted = {n_components} if isinstance(n_components, int) else set(n_components)
+            found = search_sizes(growth, samples, wanted, counter)
+        return self._finished(samples, found, counter)
+
+    def growth(self) -> Growth:
+        """The search for numbers of components."""
+        return Growth(self.noise, Rounds(min(self.max_iter, SEARCH_ROUNDS), self.tol))
+
+    def _finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
+        """Prior, support, refit and description of the model that was chosen."""
+        rounds = Rounds(self.max_iter, SETTLED * self.tol)
+        state, bounds, stop = rounds(samples, found.state, counter)
+        if self.prior != POINT_NORMAL and state.n_components:
+            given = dict(self.hyperparameters or {})
+            law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
+            state, bounds, stop = rounds(samples, with_law(state, law), counter)
+        support = self._support(state)
+        kept = support.any(axis=1)
+        last = with_law(state, state.law.restricted(kept))
+        refit_bounds = np.empty(0)
+        if self.refit and kept.any():
+            fixed = with_law(state, last.law.on_support(support[None, kept]))
+            last, refit_bounds, _ = rounds(samples, fixed, counter)
+        mean = last.law.mean[0] * support[kept]
+        order = np.argsort(-(np.square(mean) @ last.noise.precision[0]), kind="stable")
+        std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
+        law = state.law
+        return FactorFit(
+            model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
+            location=last.location[0],
+            inclusion=law.inclusion[0][kept][order].T if _tells_zeros(law) else None,
+            loadings_std=std[order].T,
+            lower_bound=float(state.bound[0]),
+            sizes=np.array(sorted(found.bounds.items()), dtype=SIZE_ROW),
+            bounds=bounds,
+            refit_bounds=refit_bounds,
+            hyperparameters=_hyperparameters(state, np.flatnonzero(kept)[order]),
+            n_iter=counter.n_rounds,
+            stop=stop,
+        )
+
+    def _support(self, state: State) -> Array:
+        """Loadings that are kept, shape (q, d)."""
+        law = state.law
+        if _tells_zeros(law):
+            return np.asarray(law.inclusion[0] > self.inclusion_threshold)
+        std = np.sqrt(law.variances(state.noise)[0])
+        return np.asarray(np.abs(law.mean[0]) > self.zero_threshold * std)
+
+
+def _tells_zeros(law: Any) -> bool:
+    return isinstance(law, PointNormal)
+
+
+def _hyperparameters(state: State, order: Array) -> dict[str, Any]:
+    law, noise = state.law, state.noise
+    if isinstance(law, PointNormal):
+        own: dict[str, Any] = {"share": law.share[0, order], "scale": law.scale[0, order]}
+    else:
+        own = dict(vars(law.prior))
+    shape, scale = float(noise.shape[0]), float(noise.scale[0])
+    return own | {"noise_shape": shape, "noise_scale": scale}
+
+
+def _described_noise(kind: str, precision: Array) -> float | Array:
+    return float(1.0 / precision[0]) if kind == "shared" else 1.0 / precision
+
+
+@dataclass
+class Counter:
+    """Counts the rounds of a search and passes them on."""
+
+    on_round: OnRound | None = None
+    n_rounds: int = 0
+    stopped: bool = False
+
+    def __call__(self, _: int, bound: float) -> bool:
+        """Tell ``on_round`` of one more round; once it asked to stop, all runs stop."""
+        self.n_rounds += 1
+        if self.on_round is not None and self.on_round(self.n_rounds, bound):
+            self.stopped = True
+        return self.stopped
+
+
+@dataclass(frozen=True)
+class Found:
+    """The chosen state and the best bound of every size."""
+
+    state: State
+    bounds: dict[int, float] = field(default_factory=dict)
+
+
+def most_components(samples: Samples) -> int:
+    """Largest number of components that leaves room for noise."""
+    return int(max(0, min(samples.n_features - 1, np.ceil(samples.n_samples) - 2)))
+
+
+def search_any(growth: Growth, samples: Samples, counter: Counter) -> Found:
+    """Grow while the bound rises, then let components die."""
+    best: dict[int, State] = {}
+    falls, top = 0, -np.inf
+    limit = min(MAX_COMPONENTS, most_components(samples))
+    for state in growth.sequence(samples, counter):
+        clean = growth.cleaned(samples, state)
+        _keep(best, clean)
+        rose = clean.bound[0] > top and clean.n_components == state.n_components
+        falls = 0 if rose else falls + 1
+        top = max(top, float(clean.bound[0]))
+        vain = not rose and newest_is_null(state)
+        if counter.stopped or vain or falls == PATIENCE or state.n_components == limit:
+            break
+    chosen = max(best.values(), key=lambda s: float(s.bound[0]))
+    chosen = growth.pruned(samples, chosen)
+    _keep(best, chosen)
+    return Found(chosen, {q: float(s.bound[0]) for q, s in best.items()})
+
+
+def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Counter) -> Found:
+    """The best of the models with a wanted number of components.
+
+    Components on fewer than two features are none, so that a model may have fewer than asked.
+    """
+    refuse_sizes(samples, wanted)
+    best: dict[int, State] = {}
+    for state in growth.sequence(samples, counter):
+        clean = growth.cleaned(samples, state)
+        _keep(best, clean)
+        if counter.stopped or state.n_components == max(wanted) or newest_is_null(state):
+            break
+    within = [s for q, s in best.items() if q in wanted]
+    # Fewer than the smallest wanted number: the closest there is.
+    candidates = within or [best[max(q for q in best if q <= max(wanted))]]
+    chosen = max(candidates, key=lambda s: float(s.bound[0]))
+    return Found(chosen, {q: float(s.bound[0]) for q, s in best.items()})
+
+
+def refuse_sizes(samples: Samples, wanted: set[int]) -> None:
+    """Say why a number of components cannot be fitted."""
+    limit = most_components(samples)
+    if wanted and min(wanted) >= 0 and max(wanted) <= limit:
+        return
+    msg = (
+        f"n_components={sorted(wanted)} must be numbers from 0 to {limit}: with "
+        f"n_samples={samples.n_samples:g} and n_features={samples.n_features} (that vary) more "
+        "leave no noise. Ask for fewer, or let the search choose"
+    )
+    raise ValueError(msg)
+
+
+def _keep(best: dict[int, State], state: State) -> None:
+    rival = best.get(state.n_components)
+    if rival is None or state.bound[0] > rival.bound[0]:
+        best[state.n_components] = state
+
+
+def newest_is_null(state: State) -> bool:
+    """Whether the last component that was added has come to nothing."""
+    return bool(state.n_components and state.law.inclusion[0, -1].sum() < FEWEST_FEATURES)

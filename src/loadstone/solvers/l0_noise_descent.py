@@ -1,0 +1,190 @@
+"""Descent of the l0-penalised likelihood with noise per feature, complete or with holes.
+
+Notation: ``t = G u + e``, ``u ~ N(0, I_r)``, ``e_i ~ N(0, psi_i)``, ``S = T'T/N``, ``v = diag S``;
+``W = I + G'Psi^-1 G``. Minimised is ``J = deviance + h |G|_0`` with ``deviance = sum ln psi_i +
+ln|W| + sum (1 + ETA) v_i/psi_i - tr(W^-1 G'Psi^-1 S Psi^-1 G)``, minus twice the log-likelihood
+per sample; ETA keeps duplicates of a feature from a likelihood without limit. ``A = <uu'>`` and
+``B = <tu'>`` are the moments of the E-step. ``G`` is stored as (r, d). With one noise variance
+for all features this is the model of Ulfarsson & Solo.
+
+The M-step is exact in every entry: with free noise the noise is profiled out, and an entry stays
+where ``ln(residual without / residual with) > h``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadstone.covariance.protocol import Array
+from loadstone.loadings import Stop
+from loadstone.solvers.factor_models.noise import ETA
+from loadstone.solvers.factor_models.samples import Samples, Scores, known_moments
+
+#: Sweeps over the columns in one M-step.
+N_SWEEPS = 2
+
+
+@dataclass(frozen=True)
+class L0Point:
+    """A point of the descent, and everything one E-step tells about it.
+
+    Attributes
+    ----------
+    G : ndarray of shape (r, d)
+    noise : ndarray of shape (d,)
+    location : ndarray of shape (d,)
+    deviance : float
+    scores : Scores
+    """
+
+    G: Array
+    noise: Array
+    location: Array
+    deviance: float
+    scores: Scores
+
+    @property
+    def n_nonzero(self) -> int:
+        """Non-zero entries of ``G``."""
+        return int(np.count_nonzero(self.G))
+
+    @property
+    def n_components(self) -> int:
+        """Components that are alive."""
+        return int(self.G.shape[0])
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent ended, ``J`` at every point on the way, and why it ended."""
+
+    point: L0Point
+    objective: Array
+    stop: Stop
+
+    @property
+    def value(self) -> float:
+        """``J`` at the end."""
+        return float(self.objective[-1])
+
+
+def evaluated(samples: Samples, G: Array, noise: Array, location: Array | None = None) -> L0Point:
+    """E-step and deviance; columns that died are dropped first."""
+    G = G[G.any(axis=1)]
+    location = np.zeros(samples.n_features) if location is None else location
+    precision = (1.0 / noise)[None]
+    moments = known_moments(G[None], precision, per_feature=samples.per_feature)
+    scores = samples.scores(G[None], moments, precision, location[None])
+    n, counts = samples.n_samples, samples.counts
+    floor = ETA * counts * samples.variance
+    deviance = counts @ np.log(noise) + ((samples.squares(location) + floor) / noise).sum()
+    deviance -= float(scores.log_determinant[0] + scores.explained[0])
+    return L0Point(G, noise, location, float(deviance / n), scores)
+
+
+@dataclass(frozen=True)
+class L0Descent:
+    """Generalised EM at one penalty.
+
+    Attributes
+    ----------
+    noise : {"free", "shared"}
+        One noise variance per feature, or one for all.
+    max_iter : int
+        E-steps at most.
+    tol : float
+        Stop once a step lowers ``J`` by less than this share of what the model has gained
+        over noise alone (plus one, for models that gain little).
+    """
+
+    noise: str = "free"
+    max_iter: int = 1000
+    tol: float = 1e-7
+
+    def empty(self, samples: Samples) -> L0Point:
+        """Noise alone."""
+        noise = (1.0 + ETA) * samples.variance
+        if self.noise == "shared":
+            noise = np.full_like(noise, float(samples.counts @ noise / samples.counts.sum()))
+        return evaluated(samples, np.zeros((0, samples.n_features)), noise)
+
+    def __call__(
+        self,
+        samples: Samples,
+        penalty: float,
+        G: Array,
+        noise: Array,
+        location: Array | None = None,
+        keep: Array | None = None,
+    ) -> Descent:
+        """Descend from ``G`` (r, d); with ``keep`` its support stays as it is."""
+        if self.noise == "shared":
+            noise = np.full(samples.n_features, float(np.mean(noise)))
+        if keep is not None:
+            keep = keep[G.any(axis=1)]
+        empty = self.empty(samples).deviance
+        objective: list[float] = []
+        point = evaluated(samples, G, noise, location)
+        while True:
+            objective.append(point.deviance + penalty * point.n_nonzero)
+            if not point.n_components:
+                return Descent(point, np.array(objective), Stop.EMPTY)
+            if len(objective) == self.max_iter:
+                break
+            gained = max(empty - objective[-1], 0.0)
+            if len(objective) > 1 and objective[-2] - objective[-1] <= self.tol * (1 + gained):
+                alone = np.count_nonzero(point.G, axis=1) < 2
+                if keep is not None or not alone.any():
+                    return Descent(point, np.array(objective), Stop.CONVERGED)
+                # One feature alone: noise of that feature, for which the penalty is not paid.
+                freed = point.noise + np.square(point.G[alone]).sum(axis=0)
+                kept_noise = freed if self.noise == "free" else point.noise
+                point = evaluated(samples, point.G[~alone], kept_noise, point.location)
+                continue
+            G, noise = self._step(samples, penalty, point, keep)
+            if keep is not None:
+                keep = keep[G.any(axis=1)]
+            point = evaluated(samples, G, noise, point.scores.location[0])
+        return Descent(point, np.array(objective), Stop.MAX_ITER)
+
+    def _step(
+        self, samples: Samples, penalty: float, point: L0Point, keep: Array | None
+    ) -> tuple[Array, Array]:
+        """Thresholded M-step, noise update and parameter expansion."""
+        scores, counts = point.scores, samples.counts
+        weight = counts / samples.n_samples
+        # Moments per observed value; one matrix for all features where none is missing.
+        A = scores.second[0] / (counts if samples.per_feature else counts[:1])
+        B = scores.cross[0] / counts
+        floor = ETA * samples.variance
+        G = point.G.copy()
+        residual = scores.square[0] / counts + (G * (_products(A, G) - 2.0 * B)).sum(axis=0)
+        for _ in range(N_SWEEPS):
+            for j in range(G.shape[0]):
+                own = A[j, j]
+                slope = B[j] - _products(A, G, j) + G[j] * own
+                gain = np.square(slope) / own
+                best = np.maximum(residual - np.square(slope - G[j] * own) / own, 0.0)
+                if keep is not None:
+                    stays = keep[j]
+                elif self.noise == "free":
+                    stays = weight * np.log1p(gain / (best + floor)) > penalty
+                else:
+                    stays = weight * gain > penalty * point.noise
+                G[j] = np.where(stays, slope / own, 0.0)
+                residual = np.where(stays, best, best + gain)
+        noise = residual + floor
+        if self.noise == "shared":
+            noise = np.full_like(noise, float(counts @ noise / counts.sum()))
+        # Parameter expansion: the scores may have any variance; undoing it keeps the zeros.
+        spread = np.sqrt(np.diagonal(scores.total[0]) / samples.n_samples)
+        return G * spread[:, None], noise
+
+
+def _products(A: Array, G: Array, j: int | slice = slice(None)) -> Array:
+    """``A_i g_i`` of every feature, or its entry ``j``; ``A`` is (r, r, 1) or (r, r, d)."""
+    if A.shape[-1] == 1:
+        return A[j, :, 0] @ G
+    return np.einsum("...kd,kd->...d", A[j], G)
