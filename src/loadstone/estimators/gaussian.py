@@ -16,12 +16,12 @@ from loadstone.covariance.containers import float_dtype, is_dask, pieces, rows_o
 from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
 from loadstone.estimators.base import Components
 from loadstone.estimators.checks import check_new_rows
-from loadstone.estimators.fitted_model import FittedModel, spread
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.projection import check_scores, project, project_block
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.fitted_model import FittedModel, spread
 from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 

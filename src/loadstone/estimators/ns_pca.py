@@ -12,7 +12,6 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.checks import check_sizes
-from loadstone.estimators.fitted_model import spread
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
 from loadstone.estimators.reading import Reading, read
@@ -20,6 +19,7 @@ from loadstone.loadings import Loadings
 from loadstone.metrics import marginal_variance
 from loadstone.registry import About
 from loadstone.solvers.coordinate_ascent import CoordinateAscent, scaled_penalties
+from loadstone.solvers.fitted_model import spread
 from loadstone.solvers.renormalise import renormalise
 
 

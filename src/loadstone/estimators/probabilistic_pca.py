@@ -10,13 +10,13 @@ from loadstone._sklearn_compat import StrOptions
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.estimators.base import field
 from loadstone.estimators.checks import check_n_samples_known
-from loadstone.estimators.fitted_model import FittedModel
 from loadstone.estimators.found import Task
 from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.fitted_model import FittedModel
 from loadstone.solvers.probabilistic_em import ProbabilisticEM, principal_axes
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.start import probabilistic_start

@@ -11,7 +11,6 @@ import numpy as np
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import field
-from loadstone.estimators.fitted_model import FittedModel
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
@@ -24,6 +23,7 @@ from loadstone.solvers.criterion_surface import (
     model_variance,
 )
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.fitted_model import FittedModel
 from loadstone.solvers.l0_noise_model import PENALIZE, L0NoiseModel, NoiseModel, SecondMoment
 from loadstone.solvers.l0_noise_start import INITS, NoisyPCA
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations

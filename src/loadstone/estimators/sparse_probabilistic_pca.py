@@ -11,32 +11,31 @@ from loadstone._sklearn_compat import StrOptions
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.estimators.base import field
 from loadstone.estimators.checks import check_n_samples_known
-from loadstone.estimators.fitted_model import FittedModel
 from loadstone.estimators.found import Task
 from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
-from loadstone.loadings import Loadings
 from loadstone.registry import About
-from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.fitted import fitted_factors
+from loadstone.solvers.factor_models.sparse_factors import (
+    LOADING_PRIORS,
+    POINT_NORMAL,
+    SparseFactors,
+)
+from loadstone.solvers.fitted_model import FittedModel
+from loadstone.solvers.variational_bayes.description import (
+    ALL_NEEDED,
+    MOST_COMPONENTS,
+    check_n_components,
+    check_rank,
+    described,
+    first_principal_component,
+)
 from loadstone.solvers.variational_bayes.hyperparameters import check_hyperparameters
 from loadstone.solvers.variational_bayes.latent import Observations, complete_observations
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.model import Posterior, VariationalBayes
-from loadstone.solvers.variational_bayes.priors import PRIORS
 from loadstone.solvers.variational_bayes.start import probabilistic_start
-from loadstone.solvers.variational_bayes.zeros import inclusion_probability
 from loadstone.solvers.varimax import varimax
-
-#: Components a search starts with at most when their number is left open.
-MOST_COMPONENTS = 20
-NOTHING_FOUND = (
-    "no component stands out of the noise; the first principal component is returned in its "
-    "place. Lower component_threshold or zero_threshold to keep weak components"
-)
-ALL_NEEDED = (
-    f"all {MOST_COMPONENTS} components of the search are needed, and n_components=None "
-    "starts with no more; set n_components to look for further ones"
-)
 
 
 class SparseProbabilisticPCA(GaussianComponents):
@@ -52,9 +51,15 @@ class SparseProbabilisticPCA(GaussianComponents):
     n_components : int or None, default=None
         Components to start from; those that do not stand out of the noise are dropped.
         ``None`` starts from one less than features or samples allow, at most 20.
-    prior : {"inverse_gaussian", "laplace", "jeffreys"}, default="inverse_gaussian"
-        Law of the prior variance of single loadings. The inverse-Gaussian prior finds true
+    prior : {"inverse_gaussian", "laplace", "jeffreys", "point_normal"}, default="inverse_gaussian"
+        Law of the loadings. Of the published ones the inverse-Gaussian prior finds true
         supports best, Jeffreys gives the sparsest loadings for the variance explained.
+        ``"point_normal"`` has exact zeros and calibrated ``inclusion_``.
+    noise : {"shared", "pooled", "free"}, default="shared"
+        One noise variance for all features, as published; one for each, drawn from a law that
+        is learned; or one for each on its own. All but ``"shared"``, and the point-normal
+        prior, find the number of components by growing the model: zero is an answer.
+        Standardised data has noise of its own in every feature: use ``"pooled"`` there.
     init : {"varimax", "pca"}, default="varimax"
         Start from the principal components, rotated to simple structure or not.
     rotation_steps : bool, default=True
@@ -152,6 +157,7 @@ class SparseProbabilisticPCA(GaussianComponents):
 
     n_components: int | None = field(default=None, kw_only=False)
     prior: str = "inverse_gaussian"
+    noise: str = "shared"
     init: str = "varimax"
     rotation_steps: bool = True
     zero_threshold: float = 3.0
@@ -171,7 +177,8 @@ class SparseProbabilisticPCA(GaussianComponents):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],
-        "prior": [StrOptions(set(PRIORS))],
+        "prior": [StrOptions(set(LOADING_PRIORS))],
+        "noise": [StrOptions({"shared", "pooled", "free"})],
         "init": [StrOptions({"varimax", "pca"})],
         "rotation_steps": ["boolean"],
         "zero_threshold": [NOT_NEGATIVE],
@@ -184,6 +191,8 @@ class SparseProbabilisticPCA(GaussianComponents):
         self, S: Covariance, holes: IncompleteObservations | None, task: Task
     ) -> FittedModel:
         check_n_samples_known(S, "SparseProbabilisticPCA")
+        if self.noise != "shared" or self.prior == POINT_NORMAL:
+            return self._fit_factors(S, holes, task)
         solver = VariationalBayes(
             self.prior,
             check_hyperparameters(self.prior, self.hyperparameters),
@@ -198,21 +207,35 @@ class SparseProbabilisticPCA(GaussianComponents):
             observations, search, float(self.zero_threshold), threshold
         )
         if not support.any():
-            return _first_principal_component(observations, S, search)
+            return first_principal_component(observations, S, search)
         many = self.n_components is None and support.any(axis=0).sum() >= MOST_COMPONENTS
         final = None
         if self.refit:
             final, support = solver.settle(observations, selected, support, threshold)
         told = (ALL_NEEDED,) if many else ()
-        return _describe(observations, search, selected, support, final, told)
+        return described(observations, search, selected, support, final, told)
+
+    def _fit_factors(
+        self, S: Covariance, holes: IncompleteObservations | None, task: Task
+    ) -> FittedModel:
+        """The model that grows, with noise per feature."""
+        solver = SparseFactors(
+            prior=self.prior,
+            noise=self.noise,
+            hyperparameters=self.hyperparameters,
+            zero_threshold=float(self.zero_threshold),
+            refit=self.refit,
+        )
+        fit = solver(S if holes is None else holes, self.n_components, task.iteration)
+        return fitted_factors(fit)
 
     def _posterior(
         self, solver: VariationalBayes, observations: Observations, S: Covariance, task: Task
     ) -> Posterior:
         """The best of ``n_init`` searches."""
-        q = _check_n_components(self.n_components, S)
+        q = check_n_components(self.n_components, S)
         values, vectors = leading_eigenpairs(S, q)
-        q = _check_rank(self.n_components, values, S)
+        q = check_rank(self.n_components, values, S)
         total = float(np.asarray(S.diagonal(), dtype=np.float64).sum()) / observations.unit**2
         values = np.asarray(values[:q], dtype=np.float64) / observations.unit**2
         W, noise = probabilistic_start(
@@ -227,106 +250,3 @@ class SparseProbabilisticPCA(GaussianComponents):
                 best = posterior
         assert best is not None
         return best
-
-
-def _check_n_components(n_components: int | None, S: Covariance) -> int:
-    limit = int(min(S.n_features, np.ceil(S.n_samples) - 1))
-    if n_components is None:
-        return max(1, min(limit, S.n_features - 1, MOST_COMPONENTS))
-    if n_components > limit:
-        msg = (
-            f"n_components={n_components} exceeds {limit}, the largest rank that "
-            f"n_samples={S.n_samples:g} and n_features={S.n_features} (that vary) allow; lower it, "
-            "or leave it None"
-        )
-        raise ValueError(msg)
-    return n_components
-
-
-def _check_rank(n_components: int | None, values: Array, S: Covariance) -> int:
-    negligible = values[0] * S.n_features * np.finfo(S.dtype).eps
-    rank = int(np.count_nonzero(values > negligible))
-    if n_components is not None and rank < n_components:
-        msg = (
-            f"n_components={n_components} exceeds the rank of the data, which is {rank} "
-            f"(n_samples={S.n_samples:g}, n_features={S.n_features}); lower it, or leave it None"
-        )
-        raise ValueError(msg)
-    return max(rank, 1)
-
-
-def _first_principal_component(
-    observations: Observations, S: Covariance, search: Posterior
-) -> FittedModel:
-    """A stand-in when the data supports no component at all."""
-    values, vectors = leading_eigenpairs(S, 1)
-    total = float(np.asarray(S.diagonal(), dtype=np.float64).sum())
-    W, noise = probabilistic_start(
-        np.asarray(values, dtype=np.float64),
-        np.asarray(vectors, dtype=np.float64),
-        total,
-        S.n_features,
-    )
-    return FittedModel(
-        model=FactorModel(W, noise),
-        location=np.zeros(S.n_features),
-        searches=(Loadings(W, search.bounds, search.n_iter, search.stop),),
-        told=(NOTHING_FOUND,),
-        attributes=_attributes(observations, search, None),
-        per_loading={
-            "components_std_": np.full_like(W, np.sqrt(noise / S.n_samples)) / np.linalg.norm(W),
-            "inclusion_": np.zeros_like(W),
-        },
-    )
-
-
-def _describe(
-    observations: Observations,
-    search: Posterior,
-    selected: Posterior,
-    support: Array,
-    final: Posterior | None,
-    told: tuple[str, ...],
-) -> FittedModel:
-    """The final model in units of the data, components by decreasing strength."""
-    unit = observations.unit
-    kept = np.flatnonzero(support.any(axis=0))
-    felt = selected.state.felt_variance
-    assert felt is not None
-    inclusion = inclusion_probability(selected.state.loadings, felt)[:, kept]
-    support = support[:, kept]
-    if final is None:
-        state = selected.state
-        mean = np.where(support, state.loadings.mean[:, kept], 0.0)
-        std = np.sqrt(state.loadings.variance[:, kept])
-    else:
-        state = final.state
-        mean, std = state.loadings.mean, np.sqrt(state.loadings.variance)
-    strength = np.linalg.norm(mean, axis=0)
-    order = np.argsort(-strength, kind="stable")
-    searches = [search] if final is None else [search, final]
-    return FittedModel(
-        model=FactorModel(mean[:, order] * unit, unit**2 / state.noise_precision),
-        location=state.location * unit,
-        searches=tuple(Loadings(mean, p.bounds, p.n_iter, p.stop) for p in searches),
-        told=told,
-        attributes=_attributes(observations, search, final),
-        per_loading={
-            "components_std_": std[:, order] / strength[order],
-            "inclusion_": inclusion[:, order],
-        },
-    )
-
-
-def _attributes(
-    observations: Observations, search: Posterior, final: Posterior | None
-) -> dict[str, Any]:
-    last = search if final is None else final
-    hyperparameters = vars(search.state.prior).items()
-    return {
-        "lower_bound_": float(last.bounds[-1]),
-        "lower_bounds_": search.bounds,
-        "refit_lower_bounds_": np.empty(0) if final is None else final.bounds,
-        "hyperparameters_": {name: v * observations.unit**2 for name, v in hyperparameters},
-        "n_iter_": search.n_iter,
-    }

@@ -187,4 +187,5 @@ def _products(A: Array, G: Array, j: int | slice = slice(None)) -> Array:
     """``A_i g_i`` of every feature, or its entry ``j``; ``A`` is (r, r, 1) or (r, r, d)."""
     if A.shape[-1] == 1:
         return A[j, :, 0] @ G
-    return np.einsum("...kd,kd->...d", A[j], G)
+    result: Array = np.einsum("...kd,kd->...d", A[j], G)
+    return result

@@ -45,7 +45,8 @@ def mapped(samples: Samples, point: L0Point, penalty: float) -> Array:
 
 def _price(U: Array, penalty: float) -> Array:
     """``sum min(ln(1 + u^2), h)`` over the last axis."""
-    return np.minimum(np.log1p(np.square(U)), penalty).sum(axis=-1)
+    result: Array = np.minimum(np.log1p(np.square(U)), penalty).sum(axis=-1)
+    return result
 
 
 def _with_midpoints(values: Array) -> Array:
@@ -113,4 +114,5 @@ def _map_deviance(maps: Array, H: Array, K: Array) -> Array:
     W = np.eye(H.shape[0]) + turned @ H @ maps
     projected = turned @ K @ maps
     explained = np.trace(np.linalg.solve(W, projected), axis1=1, axis2=2)
-    return np.linalg.slogdet(W)[1] - explained
+    result: Array = np.linalg.slogdet(W)[1] - explained
+    return result

@@ -49,7 +49,8 @@ class ErrorTerms:
 
     def data_term(self, noise: Noise) -> Array:
         """Expected squared error of the data over the noise, negative, shape (models,)."""
-        return -(noise.precision * self.slope).sum(axis=1) - self.offset
+        result: Array = -(noise.precision * self.slope).sum(axis=1) - self.offset
+        return result
 
 
 @dataclass(frozen=True)
@@ -165,4 +166,5 @@ def _marginal(points: Array, counts: Array, errors: Array) -> Array:
     b0 = a0 * np.exp(points[:, 1:])
     posterior = gammaln(a0 + counts) - (a0 + counts) * np.log(b0 + errors)
     prior = a0 * np.log(b0) - gammaln(a0)
-    return (prior + posterior).sum(axis=1)
+    result: Array = (prior + posterior).sum(axis=1)
+    return result

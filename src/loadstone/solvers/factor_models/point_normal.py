@@ -101,7 +101,8 @@ class PointNormal:
     @cached_property
     def second(self) -> Array:
         """``<w^2>``."""
-        return self.inclusion * (np.square(self.slab_mean) + self.slab_variance)
+        result: Array = self.inclusion * (np.square(self.slab_mean) + self.slab_variance)
+        return result
 
     def moments(self, precision: Array, *, per_feature: bool) -> Array:
         """``<tau_i w_i w_i'>``: summed over features, or packed and one for each."""
@@ -180,7 +181,8 @@ class PointNormal:
         value = value + self.entropy - SCALE_PRICE
         if self.support is None:
             value += sizes * np.log(self.share) + (d - sizes) * np.log1p(-self.share)
-        return value.sum(axis=1)
+        result: Array = value.sum(axis=1)
+        return result
 
 
 _ARRAYS = tuple(f.name for f in fields(PointNormal) if f.name != "support")

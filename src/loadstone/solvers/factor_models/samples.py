@@ -70,13 +70,15 @@ class Scores:
         """``S_i w_i`` of every feature, shape (models, q, d)."""
         if self.second.shape[-1] == 1:
             return self.second[..., 0] @ W
-        return np.einsum("bjkd,bkd->bjd", self.second, W)
+        result: Array = np.einsum("bjkd,bkd->bjd", self.second, W)
+        return result
 
     def products_of(self, W: Array, j: int) -> Array:
         """Entry ``j`` of ``S_i w_i``, shape (models, d)."""
         if self.second.shape[-1] == 1:
             return (self.second[:, j, None, :, 0] @ W)[:, 0]
-        return np.einsum("bkd,bkd->bd", self.second[:, j], W)
+        result: Array = np.einsum("bkd,bkd->bd", self.second[:, j], W)
+        return result
 
 
 class Samples(Protocol):
@@ -228,7 +230,8 @@ class IncompleteSamples:
 
     def squares(self, location: Array) -> Array:
         """``sum_n (t_ni - m_i)^2`` over observed values."""
-        return self.weights @ np.square(self.values - self.observed * location)
+        result: Array = self.weights @ np.square(self.values - self.observed * location)
+        return result
 
     def products(self, W: Array) -> Array:
         """``T'T W'`` as rows for rows ``W`` (k, d); holes count as the mean."""

@@ -90,7 +90,8 @@ class ScaleMixture:
         total = known_moments(self.mean, precision, per_feature=per_feature)
         if per_feature:
             return total + np.moveaxis(pack(self.covariance), 0, 1)
-        return total + self.covariance.sum(axis=1)
+        result: Array = total + self.covariance.sum(axis=1)
+        return result
 
     def best_factors(self, scores: Array, n_samples: float) -> Array:
         """Scales are learned with the hyperparameters; nothing is gained in closed form."""

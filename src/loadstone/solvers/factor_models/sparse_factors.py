@@ -19,7 +19,7 @@ from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth
 from loadstone.solvers.factor_models.point_normal import PointNormal
 from loadstone.solvers.factor_models.rounds import OnRound, Rounds, State, with_law
-from loadstone.solvers.factor_models.samples import Samples, samples_of
+from loadstone.solvers.factor_models.samples import IncompleteSamples, Samples, samples_of
 from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.priors import PRIORS

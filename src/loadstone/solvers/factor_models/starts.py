@@ -57,14 +57,16 @@ class Residual:
         fitted = (self.loadings * (inner @ self.loadings)).sum(axis=0)
         total = self.samples.variance * self.samples.counts
         # The noise left by a model is never below its floor; nor is what whitens it.
-        return np.maximum(total - explained + fitted, 1e-9 * total)
+        result: Array = np.maximum(total - explained + fitted, 1e-9 * total)
+        return result
 
     def products(self, V: Array) -> Array:
         """``R'R V'`` as rows for rows ``V`` (k, d)."""
         V = V * self.scale
         V = V - (V @ self.loadings.T) @ self.projection
         back = self.samples.products(V)
-        return (back - (back @ self.projection.T) @ self.loadings) * self.scale
+        result: Array = (back - (back @ self.projection.T) @ self.loadings) * self.scale
+        return result
 
     def leading(self) -> Array:
         """Leading eigenvector."""
@@ -103,7 +105,8 @@ def truncated(V: Array, size: int) -> Array:
     if size < V.shape[1]:
         level = np.partition(np.abs(V), V.shape[1] - size, axis=1)[:, V.shape[1] - size]
         V = np.where(np.abs(V) >= level[:, None], V, 0.0)
-    return V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), 1e-300)
+    result: Array = V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), 1e-300)
+    return result
 
 
 def births(samples: Samples, state: State) -> list[Array]:

@@ -55,7 +55,8 @@ def _worth_a_look(a: Array, b: Array, n_samples: float) -> Array | None:
 
 def _sparsity(values: Array, n_samples: float) -> Array:
     """``-sum ln(u^2 + 3/N)/2`` over the last axis."""
-    return -0.5 * np.log(np.square(values) + 3.0 / n_samples).sum(axis=-1)
+    result: Array = -0.5 * np.log(np.square(values) + 3.0 / n_samples).sum(axis=-1)
+    return result
 
 
 def _rotate(U: Array, S: Array, A: Array, j: int, k: int, n_samples: float) -> bool:
@@ -91,7 +92,8 @@ def _shear(U: Array, S: Array, A: Array, j: int, k: int, n_samples: float) -> bo
 
     def gain(shears: Array) -> Array:
         price = 0.5 * (shears**2 * S[j, j] - 2.0 * shears * S[j, k])
-        return _sparsity(a + shears[:, None] * b, n_samples) - price
+        result: Array = _sparsity(a + shears[:, None] * b, n_samples) - price
+        return result
 
     limit = MAX_SHEAR / np.sqrt(n_samples)
     step = limit / (N_ANGLES // 2)
