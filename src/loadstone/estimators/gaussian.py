@@ -162,7 +162,7 @@ class GaussianComponents(Components):
         """
         rows = check_new_rows(self, X, allow_nan=True)
         if sparse.issparse(rows):
-            msg = "X is sparse, where nothing is missing but zeros; convert it with X.toarray()"
+            msg = "X is sparse, and the result would be dense; convert it with X.toarray() where it fits"
             raise TypeError(msg)
         return np.where(np.isnan(rows), self.inverse_transform(self.transform(X)), rows)
 
