@@ -139,7 +139,9 @@ class SparseFactors:
 
     def _finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
         """Prior, support, refit and description of the model that was chosen."""
-        rounds = Rounds(self.max_iter, SETTLED * self.tol)
+        # Where values are missing the bound creeps in digits that nobody reads.
+        coarse = isinstance(samples, IncompleteSamples)
+        rounds = Rounds(self.max_iter, (1.0 if coarse else SETTLED) * self.tol)
         state, bounds, stop = rounds(samples, found.state, counter)
         if self.prior != POINT_NORMAL and state.n_components:
             given = dict(self.hyperparameters or {})
