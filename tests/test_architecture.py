@@ -114,7 +114,8 @@ def test_functions_stay_small(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
 def test_nobody_guesses_what_self_has_or_imports_the_root(path):
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"getattr", "hasattr"}:
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if called == "hasattr" or (called == "getattr" and len(node.args) == 3):
             assert ast.unparse(node.args[0]) != "self", f"line {node.lineno}"
         if isinstance(node, ast.Import):
             assert "loadstone" not in {alias.name for alias in node.names}, f"line {node.lineno}"
