@@ -35,6 +35,8 @@ PATIENCE = 2
 SEARCH_ROUNDS = 300
 #: How much closer the chosen model is settled than its rivals.
 SETTLED = 1e-3
+#: Values from which on it is not: a round is dear, and more digits are noise.
+MANY_VALUES = 1e5
 
 SIZE_ROW = np.dtype([("n_components", np.intp), ("lower_bound", np.float64)])
 
@@ -139,7 +141,8 @@ class SparseFactors:
 
     def _finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
         """Prior, support, refit and description of the model that was chosen."""
-        rounds = Rounds(self.max_iter, SETTLED * self.tol)
+        many = samples.counts.sum() > MANY_VALUES
+        rounds = Rounds(self.max_iter, (1.0 if many else SETTLED) * self.tol)
         state, bounds, stop = rounds(samples, found.state, counter)
         if self.prior != POINT_NORMAL and state.n_components:
             given = dict(self.hyperparameters or {})
@@ -253,7 +256,7 @@ def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Co
     """
     refuse_sizes(samples, wanted)
     best: dict[int, State] = {}
-    for state in growth.sequence(samples, counter):
+    for state in growth.sequence(samples, counter, smallest=min(wanted)):
         clean = growth.cleaned(samples, state)
         _keep(best, clean)
         if counter.stopped or state.n_components == max(wanted) or newest_is_null(state):
