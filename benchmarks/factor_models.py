@@ -248,20 +248,27 @@ def probabilistic(train, q):
     return ProbabilisticEM(max_iter=100)(covariance_of(train)[0], start).model
 
 
-def real(_):
+#: Features from which on the number of components is bounded, and by what.
+WIDE = 500
+MOST_WIDE = 8
+
+
+def real(_, only=None):
     rivals = {
         "FactorAnalysis": factor_analysis,
         "PCA": principal_components,
         "ProbabilisticPCA": probabilistic,
     }
     names = ("glass", "wine", "control charts", "faces", "nci60", "leukemia", "pbmc3k")
-    for name in names:
+    for name in only or names:
         X = real_data(name)
         if X is None:
             continue
         part = np.random.default_rng(0).permutation(len(X)) % 3
         most = min(X.shape[1], len(X) * 2 // 3 - 1)
         sizes = [q for q in (1, 2, 3, 5, 6, 8, 12, 20) if q < most]
+        if X.shape[1] > WIDE:
+            sizes = [q for q in sizes if q <= MOST_WIDE]
         ours = {"bayes": [], "l0": []}
         found = {"bayes": [], "l0": []}
         table = {label: np.zeros((3, len(sizes))) for label in rivals}
@@ -273,8 +280,9 @@ def real(_):
             mean, sd = train.mean(axis=0), train.std(axis=0, ddof=1)
             train, test = (train - mean) / sd, (test - mean) / sd
             S, _ = covariance_of(train)
+            asked = range(MOST_WIDE + 1) if X.shape[1] > WIDE else None
             for label, solver in (("bayes", SparseFactors()), ("l0", L0Search(noise="free"))):
-                model = solver(S).model
+                model = solver(S, asked).model
                 ours[label].append(density(model, test))
                 nonzero = 100 * np.mean(model.loadings != 0) if model.n_components else 0
                 found[label].append(f"{model.n_components} ({nonzero:.0f} %)")
@@ -308,7 +316,11 @@ if __name__ == "__main__":
     parser.add_argument("lines", nargs="*", help="which lines to run")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=2001)
+    parser.add_argument("--data", nargs="*", help="real data to run, all by default")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     for line in options.lines or LINES:
-        LINES[line](range(options.first, options.first + options.seeds))
+        if line == "real":
+            real(None, options.data)
+        else:
+            LINES[line](range(options.first, options.first + options.seeds))

@@ -131,7 +131,7 @@ class L0Search:
         walks = [_Walk(self, samples, kind) for kind in kinds]
         # Pooled noise suits both kinds; free noise alone must not depend on units.
         search = SparseFactors(noise="free" if self.noise == "free" else "pooled").growth()
-        growth = search.sequence(samples)
+        growth = search.sequence(samples, smallest=0 if wanted is None else min(wanted))
         state: State | None = None
         for r in range(last + 1):
             # Once the variational search finds nothing more, it has no start to offer either.
@@ -142,7 +142,7 @@ class L0Search:
                 others_done = all(other.done for other in walks if other is not walk)
                 if others_done and walk.lowest - lowest > HOPELESS * walk.gain:
                     walk.done = True
-                if not walk.done or wanted is not None:
+                if r in wanted if wanted is not None else not walk.done:
                     walk.visit(r, state, on_descent)
             if any(w.stopped for w in walks) or (wanted is None and all(w.done for w in walks)):
                 break

@@ -67,22 +67,25 @@ class Growth:
         models, _, d = mean.shape
         return State(law, noise, np.zeros((models, d)), np.full(models, -np.inf))
 
-    def sequence(self, samples: Samples, on_round: OnRound | None = None) -> Iterator[State]:
-        """The best model found with 0, 1, 2, ... components."""
+    def sequence(
+        self, samples: Samples, on_round: OnRound | None = None, smallest: int = 0
+    ) -> Iterator[State]:
+        """The best model found with 0, 1, 2, ... components.
+
+        Models of fewer than ``smallest`` components are steps on the way, not searched in full.
+        """
         state = self.empty(samples)
         yield state
         while True:
-            state = self.grown(samples, state, on_round)
+            if state.n_components + 1 < smallest:
+                state = self.rounds(samples, self._birth(samples, state), on_round)[0]
+            else:
+                state = self.grown(samples, state, on_round)
             yield state
 
     def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
         """The best model with one more component than ``state``."""
-        proposals = [self._with(state, w) for w in births(samples, state)]
-        if state.noise.is_held:
-            # Features of a new component may be nearly free of noise, which a prior learned
-            # without it rules out: half of the proposals let them go.
-            proposals += [replace(p, noise=p.noise.freed()) for p in proposals]
-        lines = [self.rounds.race(samples, stacked(proposals), TRIAL_ROUNDS)]
+        lines = [self._birth(samples, state)]
         q = state.n_components + 1
         if q > 1:
             W, variance = joint_start(samples, q)
@@ -98,6 +101,15 @@ class Growth:
                 rival = self.unmixed(samples, line, on_round)
                 best = max(best, rival, key=lambda s: float(s.bound[0]))
         return best
+
+    def _birth(self, samples: Samples, state: State) -> State:
+        """The best of a few proposals for one more component, after some rounds."""
+        proposals = [self._with(state, w) for w in births(samples, state)]
+        if state.noise.is_held:
+            # Features of a new component may be nearly free of noise, which a prior learned
+            # without it rules out: half of the proposals let them go.
+            proposals += [replace(p, noise=p.noise.freed()) for p in proposals]
+        return self.rounds.race(samples, stacked(proposals), TRIAL_ROUNDS)
 
     def _with(self, state: State, loading: Array) -> State:
         """``state`` and one more component."""

@@ -35,6 +35,8 @@ PATIENCE = 2
 SEARCH_ROUNDS = 300
 #: How much closer the chosen model is settled than its rivals.
 SETTLED = 1e-3
+#: Values from which on it is not: a round is dear, and more digits are noise.
+MANY_VALUES = 1e5
 
 SIZE_ROW = np.dtype([("n_components", np.intp), ("lower_bound", np.float64)])
 
@@ -140,7 +142,7 @@ class SparseFactors:
     def _finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
         """Prior, support, refit and description of the model that was chosen."""
         # Where values are missing the bound creeps in digits that nobody reads.
-        coarse = isinstance(samples, IncompleteSamples)
+        coarse = samples.counts.sum() > MANY_VALUES or isinstance(samples, IncompleteSamples)
         rounds = Rounds(self.max_iter, (1.0 if coarse else SETTLED) * self.tol)
         state, bounds, stop = rounds(samples, found.state, counter)
         if self.prior != POINT_NORMAL and state.n_components:
@@ -255,7 +257,7 @@ def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Co
     """
     refuse_sizes(samples, wanted)
     best: dict[int, State] = {}
-    for state in growth.sequence(samples, counter):
+    for state in growth.sequence(samples, counter, smallest=min(wanted)):
         clean = growth.cleaned(samples, state)
         _keep(best, clean)
         if counter.stopped or state.n_components == max(wanted) or newest_is_null(state):
