@@ -30,6 +30,7 @@ LAYERS = [
     "files",
     "loadings",
     "registry",
+    "blas_threads",
     "_sklearn_compat",
     "_version",
 ]

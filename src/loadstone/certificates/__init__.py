@@ -25,7 +25,8 @@ Who wants to change how bounds are found reads, in this order, ``prove``, ``sear
 of features), ``search_known_block`` and ``search_branch_and_bound``.
 """
 
-from loadstone.certificates.certificate import Certificate, CertificateError
+from loadstone.certificates.certificate import Certificate
+from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.prove import EFFORTS, prove
 
 __all__ = ["EFFORTS", "Certificate", "CertificateError", "prove"]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
+from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.certificate_file import load_fields, save_fields
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.certificates.proof_tree import ProofNode, replay
 from loadstone.covariance.explicit import ExplicitCovariance
@@ -20,10 +22,6 @@ if TYPE_CHECKING:
 
 #: Relative gap below which a component counts as optimal.
 OPTIMAL_GAP = 1e-6
-
-
-class CertificateError(RuntimeError):
-    """A certificate does not hold: a claim and its proof disagree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,17 +164,22 @@ class Certificate:
             raise CertificateError(msg)
 
     def save(self, path: str | Path) -> None:
-        """Write the certificate and its proof to an ``.npz`` file."""
-        from loadstone.certificates.certificate_file import save_certificate
+        """Write the certificate and its proof to this path; by custom it ends in ``.npz``.
 
-        save_certificate(self, path)
+        An existing file is replaced once the new one is complete.
+        """
+        save_fields(vars(self), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
-        """Read a certificate written by :meth:`save`."""
-        from loadstone.certificates.certificate_file import load_certificate
+        """Read a certificate written by :meth:`save`.
 
-        return load_certificate(path)
+        Raises
+        ------
+        CertificateError
+            If the file is damaged, is no certificate, or claims what is impossible.
+        """
+        return cls(**load_fields(path))
 
 
 def refuse_impossible(value: float, bound: float) -> None:

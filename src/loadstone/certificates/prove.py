@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.certificate import (
     OPTIMAL_GAP,
@@ -90,8 +90,7 @@ def prove(
     view = as_cardinality(constraint)
     flips = 1 if view is None else view[1]
     incumbent = Incumbent(lower_value(S, loading), flips * loading)
-    # Thousands of small eigenproblems: threads inside each of them wait more than they work.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         if view is None:
             found = _without_search(S, constraint, incumbent, progress)
         else:

@@ -19,7 +19,8 @@ from sklearn.utils import Bunch
 
 from loadstone.datasets.catalogue import Source, source
 from loadstone.files.atomic import writing
-from loadstone.files.errors import UNREADABLE_NPZ, FileError
+from loadstone.files.errors import FileError
+from loadstone.files.npy_arrays import read_archive
 
 _TIMEOUT = 60
 
@@ -93,9 +94,8 @@ def fetch(name: str, *, download: bool = True) -> Bunch:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
-            return {key: file[key] for key in file.files}
-    except UNREADABLE_NPZ as error:
+        return read_archive(path)
+    except Exception as error:
         msg = f"{path} cannot be read as npz ({error}); delete it and fetch the data again"
         raise DataNotHereError(msg) from error
 

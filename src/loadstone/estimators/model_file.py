@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from loadstone._version import __version__
 from loadstone.estimators.found import is_fitted_name
 from loadstone.estimators.projection import ComponentsMixin
-from loadstone.files.atomic import writing
-from loadstone.files.errors import UNREADABLE_NPZ, MissingFileError, ModelFileError
+from loadstone.files.errors import MissingFileError, ModelFileError
 from loadstone.files.npz_json import NotPlainError, decode, encode
+from loadstone.files.own_archive import checked, damaged, json_of, read_own, write_own
 from loadstone.registry import entry_of
 
 FORMAT = "loadstone-model"
 FORMAT_VERSION = 1
 #: Name of the member that holds the JSON text.
 HEADER = "loadstone_json"
+_IS_ARRAY = re.compile(r"array_\d{1,6}")
 
 
 def save_model(estimator: Any, path: Path | str) -> Path:
@@ -70,9 +72,7 @@ def save_model(estimator: Any, path: Path | str) -> Path:
         "attributes": _plain_parts(attributes, arrays, "attribute"),
     }
     path = Path(path)
-    with writing(path) as temporary, temporary.open("wb") as file:
-        arrays[HEADER] = np.array(json.dumps(header))
-        np.savez_compressed(file, **arrays)
+    write_own(path, {**arrays, HEADER: np.array(json.dumps(header))})
     return path
 
 
@@ -114,42 +114,29 @@ def load_model(path: Path | str) -> Any:
     if not path.is_file():
         msg = f"there is no model file {path}; loadstone fit writes one into its output folder"
         raise MissingFileError(msg)
-    header, arrays = _read(path)
-    if header.get("format") != FORMAT:
-        msg = f"{path} is no loadstone model; use a file that loadstone fit or save_model wrote"
-        raise ModelFileError(msg)
+    with damaged(path, "fit the model again", ModelFileError):
+        arrays = read_own(
+            path, lambda name: name == HEADER or _IS_ARRAY.fullmatch(name) is not None
+        )
+        header = json_of(arrays.pop(HEADER)) if HEADER in arrays else None
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            msg = f"{path} is no loadstone model; use a file that loadstone fit or save_model wrote"
+            raise ModelFileError(msg)
+        _refuse_version(header, path)
+        return _rebuilt(header, arrays)
+
+
+def _refuse_version(header: dict[str, Any], path: Path) -> None:
     version = header.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
+    if type(version) is not int or version < 1:
+        msg = f"format version {version!r}, which is not known"
+        raise ValueError(msg)
+    if version > FORMAT_VERSION:
         msg = (
             f"{path} was written by loadstone {header.get('loadstone_version')}, newer than this "
             f"{__version__}: upgrade with pip install --upgrade loadstone"
         )
         raise ModelFileError(msg)
-    try:
-        return _rebuilt(header, arrays)
-    except (AttributeError, ImportError, KeyError, TypeError, ValueError) as error:
-        msg = f"{path} is damaged ({error}); fit the model again"
-        raise ModelFileError(msg) from error
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    if not _looks_like_zip(path):
-        return {}, {}
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            if HEADER not in archive.files:
-                return {}, {}
-            header = json.loads(str(archive[HEADER][()]))
-            arrays = {name: archive[name] for name in archive.files if name != HEADER}
-    except UNREADABLE_NPZ as error:
-        msg = f"{path} is damaged ({error}); fit the model again"
-        raise ModelFileError(msg) from error
-    return (header if isinstance(header, dict) else {}), arrays
-
-
-def _looks_like_zip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == b"PK"
 
 
 def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
@@ -165,6 +152,7 @@ def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         msg = f"{cls.__name__} has no parameter {unknown[0]!r}"
         raise ValueError(msg)
     estimator = cls(**parameters)
+    estimator.check_parameters()
     for name, value in header["attributes"].items():
         if not is_fitted_name(name):
             msg = f"{name!r} is no fitted attribute"
@@ -172,8 +160,23 @@ def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         setattr(estimator, name, decode(value, arrays))
     if not issubclass(cls, ComponentsMixin):
         return estimator
-    components = estimator.components_
-    if components.ndim != 2 or components.shape[1] != estimator.n_features_in_:
-        msg = f"components of shape {components.shape} for {estimator.n_features_in_} features"
-        raise ValueError(msg)
+    _check_fitted(estimator)
     return estimator
+
+
+def _check_fitted(estimator: Any) -> None:
+    """Refuse components and moments that no fit leaves behind."""
+    n_features = estimator.n_features_in_
+    components = checked(np.asarray(estimator.components_), "components_", "f", 2)
+    if type(n_features) is not int or components.shape[1] != n_features:
+        msg = f"components of shape {components.shape} for {n_features} features"
+        raise ValueError(msg)
+    for name in ("mean_", "scale_"):
+        moment = getattr(estimator, name)
+        if moment is not None and checked(moment, name, "f", 1).size != n_features:
+            msg = f"{name} of length {moment.size} for {n_features} features"
+            raise ValueError(msg)
+    names = vars(estimator).get("feature_names_in_")
+    if names is not None and names.shape != (n_features,):
+        msg = f"names of shape {names.shape} for {n_features} features"
+        raise ValueError(msg)

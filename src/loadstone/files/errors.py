@@ -2,26 +2,6 @@
 
 from __future__ import annotations
 
-import tokenize
-import zipfile
-import zlib
-
-#: What NumPy and zipfile raise for an npz file that is torn, changed, or none at all.
-UNREADABLE_NPZ = (
-    EOFError,
-    KeyError,
-    MemoryError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    SyntaxError,
-    tokenize.TokenError,
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-
 
 class FileError(Exception):
     """A problem with a file that one sentence explains."""

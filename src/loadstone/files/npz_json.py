@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 _PACKAGE = "loadstone."
+#: Values inside values; what is nested more deeply was not written by a fit.
+DEEPEST = 200
 
 
 class NotPlainError(TypeError):
@@ -66,17 +68,22 @@ def _encode_array(value: Any, arrays: dict[str, Any]) -> dict[str, Any]:
         raise NotPlainError(msg)
     name = _next_name(arrays)
     arrays[name] = np.asarray(value)
-    return {"is": "array", "name": name}
+    finite = value.dtype.kind not in "fc" or bool(np.isfinite(value).all())
+    return {"is": "array", "name": name, **({} if finite else {"finite": False})}
 
 
 def _next_name(arrays: dict[str, Any]) -> str:
     return f"array_{len(arrays)}"
 
 
-def decode(value: Any, arrays: Any) -> Any:
+def decode(value: Any, arrays: Any, depth: int = 0) -> Any:
     """What :func:`encode` was given."""
+    if depth > DEEPEST:
+        msg = f"values nested more than {DEEPEST} deep"
+        raise ValueError(msg)
+    depth += 1
     if isinstance(value, list):
-        return [decode(item, arrays) for item in value]
+        return [decode(item, arrays, depth) for item in value]
     if not isinstance(value, dict):
         return value
     kind = value["is"]
@@ -84,34 +91,40 @@ def decode(value: Any, arrays: Any) -> Any:
         return float(value["text"])
     if kind == "array":
         array = arrays[value["name"]]
+        if array.dtype.kind in "fc" and value.get("finite", True) and not np.isfinite(array).all():
+            msg = "an array holds NaN or infinity"
+            raise ValueError(msg)
         return array.astype(object) if value.get("object") else array
     if kind == "tuple":
-        return tuple(decode(item, arrays) for item in value["items"])
+        return tuple(decode(item, arrays, depth) for item in value["items"])
     if kind == "range":
         return range(*value["items"])
     if kind == "dict":
-        return {key: decode(item, arrays) for key, item in value["items"].items()}
+        return {key: decode(item, arrays, depth) for key, item in value["items"].items()}
     if kind == "enum":
         return _class(value["class"], enum.EnumMeta)[value["name"]]
     if kind == "dataclass":
-        return _rebuilt(value, arrays)
+        return _rebuilt(value, arrays, depth)
     msg = f"unknown kind {kind!r}"
     raise ValueError(msg)
 
 
-def _rebuilt(value: dict[str, Any], arrays: Any) -> Any:
-    """A dataclass with its fields set, without running its own checks again."""
+def _rebuilt(value: dict[str, Any], arrays: Any, depth: int) -> Any:
+    """A dataclass, built as it is anywhere else: its own checks run."""
     cls: type = _class(value["class"], type)
     if not dataclasses.is_dataclass(cls):
         msg = f"{value['class']} is no dataclass"
         raise ValueError(msg)
-    known = {f.name for f in dataclasses.fields(cls)}
-    rebuilt = object.__new__(cls)
-    for name, field in value["fields"].items():
-        if name not in known:
-            msg = f"{value['class']} has no field {name!r}"
-            raise ValueError(msg)
-        object.__setattr__(rebuilt, name, decode(field, arrays))
+    given = {name: decode(field, arrays, depth) for name, field in value["fields"].items()}
+    known = {f.name: f.init for f in dataclasses.fields(cls)}
+    odd = sorted(set(known) ^ set(given))
+    if odd:
+        fault = "no field" if odd[0] in given else "lost its field"
+        msg = f"{value['class']} has {fault} {odd[0]!r}"
+        raise ValueError(msg)
+    rebuilt = cls(**{name: field for name, field in given.items() if known[name]})
+    for name in (name for name, init in known.items() if not init):
+        object.__setattr__(rebuilt, name, given[name])
     return rebuilt
 
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.estimators.found import Found, store
@@ -272,8 +272,7 @@ def search_path(
     constraints = [
         LoadingConstraint(S.n_features, int(k), nonnegative, forbidden=closed) for k in n_nonzeros
     ]
-    # Thousands of small eigenproblems: threads inside each of them wait more than they work.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         known = _searched(S, constraints, PATH_EFFORTS[effort])
     values = np.maximum.accumulate(known.values)
     largest = float(leading_eigenpairs(S, 1)[0][0])

@@ -1,0 +1,62 @@
+"""The one place that decides about BLAS threads; nothing else touches them.
+
+Searches and proofs solve thousands of small eigenproblems, where threads inside each of them wait
+more than they work. The limit holds for the whole process, so that sections which overlap in
+several threads are counted: the first one sets it, the last one restores what was there before.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_limits
+
+
+class _Sections:
+    """How many sections run with one thread, and what the last of them restores."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_open = 0
+        self.limits: threadpool_limits | None = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.n_open == 0:
+                self.limits = threadpool_limits(limits=1, user_api="blas")
+            self.n_open += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.n_open -= 1
+            if self.n_open == 0:
+                self.restore()
+
+    def restore(self) -> None:
+        if self.limits is not None:
+            self.limits.restore_original_limits()
+        self.limits = None
+
+    def forget(self) -> None:
+        """Begin anew in a forked child: the threads that were counted are not there."""
+        self.lock = threading.Lock()
+        self.n_open = 0
+        self.restore()
+
+
+_SECTIONS = _Sections()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_SECTIONS.forget)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run a block with one BLAS thread, however many such blocks run at a time."""
+    _SECTIONS.enter()
+    try:
+        yield
+    finally:
+        _SECTIONS.leave()

@@ -1,0 +1,7 @@
+"""What is wrong with a certificate."""
+
+from __future__ import annotations
+
+
+class CertificateError(RuntimeError):
+    """A certificate does not hold: a claim and its proof disagree, or its file is damaged."""

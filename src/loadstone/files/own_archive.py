@@ -1,0 +1,74 @@
+"""Files of this package, models and certificates: one reader, one sentence where it fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from loadstone.files.atomic import writing
+from loadstone.files.errors import MissingFileError
+from loadstone.files.foreign import first_line
+from loadstone.files.npy_arrays import DamagedError, read_archive
+
+#: Bytes that the arrays of a model or a certificate may take.
+LIMIT = 1 << 32
+
+
+@contextmanager
+def damaged(path: Path, way_out: str, error_type: type[Exception]) -> Iterator[None]:
+    """Whatever a damaged or forged file provokes, as one sentence of one type."""
+    try:
+        yield
+    except (MissingFileError, error_type):
+        raise
+    except Exception as error:
+        msg = f"{path} is damaged ({first_line(error)}); {way_out}"
+        raise error_type(msg) from error
+
+
+def write_own(path: Path, arrays: dict[str, Any]) -> None:
+    """Write arrays to exactly this path, complete or not at all."""
+    with writing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def read_own(path: Path, wanted: Callable[[str], bool]) -> dict[str, Any]:
+    """The arrays that are wanted; nothing else is unpacked."""
+    with path.open("rb") as file:
+        if file.read(2) != b"PK":
+            return {}
+    return read_archive(path, wanted, LIMIT)
+
+
+def text_of(array: Any) -> str:
+    """A single text that is stored as an array."""
+    if array.shape != () or array.dtype.kind != "U":
+        msg = f"{array.dtype} of shape {array.shape} in the place of a text"
+        raise DamagedError(msg)
+    return str(array)
+
+
+def json_of(array: Any) -> Any:
+    """The JSON of a text; numbers that JSON does not know are refused."""
+    return json.loads(text_of(array), parse_constant=_no_number)
+
+
+def _no_number(word: str) -> NoReturn:
+    msg = f"{word} in the place of a number"
+    raise DamagedError(msg)
+
+
+def checked(array: Any, name: str, kinds: str, ndim: int) -> Any:
+    """An array of the kind and dimension that are expected, all of it finite."""
+    if array.dtype.kind not in kinds or array.ndim != ndim:
+        msg = f"{name} is {array.dtype} with {array.ndim} dimension(s)"
+        raise DamagedError(msg)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        msg = f"{name} holds NaN or infinity"
+        raise DamagedError(msg)
+    return array
