@@ -157,8 +157,8 @@ def _gram_sums(
 
 def constant_features(n: float, mean: Array, variance: Array, dtype: np.dtype[Any]) -> Array:
     """Features that vary no more than rounding makes a constant one vary."""
-    eps = np.finfo(dtype).eps
-    result: Array = variance <= n * eps * variance + (n * eps * mean) ** 2
+    slack = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps
+    result: Array = variance <= slack * variance + (slack * mean) ** 2
     return result
 
 

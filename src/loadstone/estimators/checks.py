@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
-from loadstone._sklearn_compat import _check_sample_weight, _get_feature_names
+from loadstone._sklearn_compat import _get_feature_names
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, ExplicitCovariance, Moments
-from loadstone.covariance.containers import is_dask
+from loadstone.covariance import Covariance, ExplicitCovariance, Moments
+from loadstone.covariance.checked_rows import Names, check_rows, named_features
 
-#: Names of features, as data frames have them.
-Names = Sequence[str] | Array
 #: Most negative eigenvalue, relative to the largest, that rounding explains.
 PSD_TOL = 1e-6
 #: Beyond this, or its inverse, squares of variances overflow or vanish.
 LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
-
-
-#: What scikit-learn's own check of arrays is asked for.
-_ARRAYS: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
-
-
-def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
-    """``X`` as float ndarray, memmap, CSR/CSC or Dask array; never copied without need.
-
-    scikit-learn's own check turns a Dask array into an ndarray and reads a mapped file
-    twice; both go around it, and their values are checked with the moments.
-    """
-    if is_dask(X) or isinstance(X, np.memmap):
-        return _check_out_of_core(X, min_samples)
-    _refuse_text_columns(X)
-    finite: Any = "allow-nan" if allow_nan else True
-    try:
-        return check_array(
-            X, ensure_min_samples=min_samples, ensure_all_finite=finite, input_name="X", **_ARRAYS
-        )
-    except ValueError as error:
-        if "inhomogeneous" in str(error):
-            msg = (
-                "X is ragged: its rows have different lengths; give every row one value per feature"
-            )
-            raise ValueError(msg) from error
-        raise
 
 
 def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False) -> Any:
@@ -58,84 +29,13 @@ def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False) -> Any:
     return rows
 
 
-def _check_out_of_core(X: Any, min_samples: int) -> Any:
-    if X.ndim != 2:
-        msg = f"X has {X.ndim} dimension(s); expected a 2D array. Reshape it to (n_samples, n_features)"
-        raise ValueError(msg)
-    if X.dtype.kind not in "fiub":
-        msg = f"X has dtype {X.dtype}; expected real numbers. Convert it with X.astype(float)"
-        raise ValueError(msg)
-    if X.shape[0] < min_samples:
-        msg = (
-            f"X has {X.shape[0]} sample(s), while a minimum of {min_samples} is required to vary at "
-            "all; give more samples"
-        )
-        raise ValueError(msg)
-    return X
-
-
-def _refuse_text_columns(X: Any) -> None:
-    """Name the columns of a data frame that hold no numbers."""
-    columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
-    if columns is None or dtypes is None or callable(dtypes):
-        return
-    bad = [
-        str(c)
-        for i, (c, dtype) in enumerate(zip(columns, list(dtypes), strict=False))
-        if _is_text(dtype) or (str(dtype) == "object" and _holds_text(X.iloc[:, i]))
-    ]
-    if bad:
-        msg = (
-            f"column(s) {bad} hold no numbers; drop them, encode them, or select the numeric "
-            "columns first, for example X.select_dtypes('number')"
-        )
-        raise ValueError(msg)
-
-
-def _is_text(dtype: Any) -> bool:
-    name = str(dtype).lower()
-    return name.startswith(
-        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum")
-    )
-
-
-def _holds_text(column: Any) -> bool:
-    """Whether an object column has an entry that is no number, not even in writing."""
-    for value in column:
-        if isinstance(value, str):
-            try:
-                float(value)
-            except ValueError:
-                return True
-    return False
-
-
-def check_weights(sample_weight: Any, X: Any) -> Any:
-    """Weights as a float array, or ``None``; they count samples, so they must sum above 1."""
-    if sample_weight is None:
-        return None
-    probe = np.empty((X.shape[0], 1))
-    weights = _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
-    total = float(weights.sum())
-    if total <= 1 + 1e-6:
-        msg = (
-            f"the sample weights sum to {total:.6g}; a weight says how many samples a row stands for, "
-            "so they must sum to more than 1. Multiply them by the number of samples"
-        )
-        raise ValueError(msg)
-    if np.count_nonzero(weights) < 2:
-        msg = "a single sample has a positive weight; at least 2 are required to vary at all"
-        raise ValueError(msg)
-    return weights
-
-
 def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64) -> None:
     """Refuse data without variance, with NaN, or beyond the range of its precision."""
     bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
     if bad.size:
         msg = (
             f"Input X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "
-            f"feature(s) {_named(bad, names)}; impute or drop them, or use SparseProbabilisticPCA, "
+            f"feature(s) {named_features(bad, names)}; impute or drop them, or use SparseProbabilisticPCA, "
             "which handles missing values"
         )
         raise ValueError(msg)
@@ -160,14 +60,9 @@ def constant_remark(moments: Moments, names: Names | None) -> tuple[str, ...]:
     constant = np.flatnonzero(moments.constant)
     if constant.size == 0:
         return ()
-    return (f"{constant.size} constant feature(s) are never selected: {_named(constant, names)}",)
-
-
-def _named(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str:
-    indices = list(indices)
-    shown = [str(i) if names is None else repr(str(names[i])) for i in indices[:at_most]]
-    more = f" and {len(indices) - at_most} more" if len(indices) > at_most else ""
-    return ", ".join(shown) + more
+    return (
+        f"{constant.size} constant feature(s) are never selected: {named_features(constant, names)}",
+    )
 
 
 def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:

@@ -19,8 +19,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from loadstone._sklearn_compat import _get_feature_names
 from loadstone.covariance import Array
+from loadstone.covariance.checked_rows import check_rows
 from loadstone.estimators.base import FitMixin, seeded
-from loadstone.estimators.checks import check_rows
 from loadstone.estimators.found import Task
 
 

@@ -1,0 +1,127 @@
+"""Rows that come in, checked: every container, and a sentence for every error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from loadstone._sklearn_compat import _check_sample_weight
+from loadstone.covariance.containers import is_dask
+from loadstone.covariance.protocol import Array
+
+#: Names of features, as data frames have them.
+Names = Sequence[str] | Array
+#: What scikit-learn's own check of arrays is asked for.
+_ARRAYS: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
+
+
+def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
+    """``X`` as float ndarray, memmap, CSR/CSC or Dask array; never copied without need.
+
+    scikit-learn's own check turns a Dask array into an ndarray and reads a mapped file
+    twice; both go around it, and their values are checked with the moments.
+    """
+    if is_dask(X) or isinstance(X, np.memmap):
+        return _check_out_of_core(X, min_samples)
+    _refuse_text_columns(X)
+    finite: Any = "allow-nan" if allow_nan else True
+    try:
+        return check_array(
+            X, ensure_min_samples=min_samples, ensure_all_finite=finite, input_name="X", **_ARRAYS
+        )
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            msg = (
+                "X is ragged: its rows have different lengths; give every row one value per feature"
+            )
+            raise ValueError(msg) from error
+        raise
+
+
+def _check_out_of_core(X: Any, min_samples: int) -> Any:
+    if X.ndim != 2:
+        msg = f"X has {X.ndim} dimension(s); expected a 2D array. Reshape it to (n_samples, n_features)"
+        raise ValueError(msg)
+    if X.dtype.kind not in "fiub":
+        msg = f"X has dtype {X.dtype}; expected real numbers. Convert it with X.astype(float)"
+        raise ValueError(msg)
+    if X.shape[0] < min_samples:
+        msg = (
+            f"X has {X.shape[0]} sample(s), while a minimum of {min_samples} is required to vary at "
+            "all; give more samples"
+        )
+        raise ValueError(msg)
+    return X
+
+
+def _refuse_text_columns(X: Any) -> None:
+    """Name the columns of a data frame that hold no numbers."""
+    columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
+    if columns is None or dtypes is None or callable(dtypes):
+        return
+    bad = [
+        str(c)
+        for i, (c, dtype) in enumerate(zip(columns, list(dtypes), strict=False))
+        if _is_text(dtype) or (str(dtype) == "object" and _holds_text(X.iloc[:, i]))
+    ]
+    if bad:
+        msg = (
+            f"column(s) {bad} hold no numbers; drop them, encode them, or select the numeric "
+            "columns first, for example X.select_dtypes('number')"
+        )
+        raise ValueError(msg)
+
+
+def _is_text(dtype: Any) -> bool:
+    name = str(dtype).lower()
+    return name.startswith(
+        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum")
+    )
+
+
+def _holds_text(column: Any) -> bool:
+    """Whether an object column has an entry that is no number, not even in writing."""
+    for value in column:
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                return True
+    return False
+
+
+def check_weights(sample_weight: Any, X: Any) -> Any:
+    """Weights as a float array, or ``None``; they count samples, so they must sum above 1."""
+    weights = check_block_weights(sample_weight, X)
+    if weights is None:
+        return None
+    total = float(weights.sum())
+    if total <= 1 + 1e-6:
+        msg = (
+            f"the sample weights sum to {total:.6g}; a weight says how many samples a row stands for, "
+            "so they must sum to more than 1. Multiply them by the number of samples"
+        )
+        raise ValueError(msg)
+    if np.count_nonzero(weights) < 2:
+        msg = "a single sample has a positive weight; at least 2 are required to vary at all"
+        raise ValueError(msg)
+    return weights
+
+
+def check_block_weights(sample_weight: Any, X: Any) -> Any:
+    """Weights of rows that are only some of all: one must count, and they need not vary."""
+    if sample_weight is None:
+        return None
+    probe = np.empty((X.shape[0], 1))
+    return _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
+
+
+def named_features(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str:
+    """A few features by name, or by number where they have none."""
+    indices = list(indices)
+    shown = [str(i) if names is None else repr(str(names[i])) for i in indices[:at_most]]
+    more = f" and {len(indices) - at_most} more" if len(indices) > at_most else ""
+    return ", ".join(shown) + more
