@@ -99,7 +99,7 @@ def _moment_sums(
     w = None if weights is None else weights[rows]
     total = np.float64(block.shape[0]) if w is None else w.sum(dtype=np.float64)
     if sparse.issparse(block):
-        return np.asarray(total), *_sparse_sums(block, reference.astype(np.float64), w, total)
+        return np.asarray(total), *sparse_sums(block, reference.astype(np.float64), w, total)
     first = np.zeros(block.shape[1])
     second = np.zeros(block.shape[1])
     for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
@@ -115,7 +115,7 @@ def _moment_sums(
     return np.asarray(total), first, second
 
 
-def _sparse_sums(
+def sparse_sums(
     block: Any, reference: Array, w: Array | None, total: float
 ) -> tuple[Array, Array]:
     """First and second moments about ``reference``: stored entries, then all the zeros."""

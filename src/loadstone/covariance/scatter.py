@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from loadstone.covariance.containers import Rows, pieces
-from loadstone.covariance.moments import _sparse_sums, reference_point
+from loadstone.covariance.moments import sparse_sums
 from loadstone.covariance.protocol import Array
 
 EPS = float(np.finfo(np.float64).eps)
@@ -102,8 +102,11 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 def accumulate_scatter(
     rows: Rows, weights: Array | None = None, parts: Array | None = None, n_parts: int = 1
-) -> list[Scatter]:
-    """One scatter for each part of the rows; one pass and a look at the first block.
+) -> tuple[Scatter, ...]:
+    """One scatter for each part of the rows, in one pass.
+
+    Every block is centred at its own mean, and blocks are added like parts: however the data
+    drifts, nothing is lost.
 
     Parameters
     ----------
@@ -118,66 +121,83 @@ def accumulate_scatter(
 
     Returns
     -------
-    list of Scatter
+    tuple of Scatter
     """
-    reference = reference_point(rows).astype(np.float64)
     if weights is not None:
         weights = weights.astype(np.float64, copy=False)
-    sums = rows.sum_over_blocks(_sums_of_parts, reference, weights, parts, n_parts)
-    parted: list[tuple[Array, ...]] = list(zip(*sums, strict=True))
-    return [_finish(part, reference, about_zero=rows.is_sparse) for part in parted]
+    walker: Any = rows  # adds whatever can be added
+    found: tuple[Scatter, ...] = walker.sum_over_blocks(_scatters, weights, parts, n_parts)
+    return found
 
 
-def _sums_of_parts(
-    block: Any, rows: slice, reference: Array, weights: Array | None, parts: Array | None, n: int
-) -> tuple[Array, ...]:
+def _scatters(
+    block: Any, rows: slice, weights: Array | None, parts: Array | None, n_parts: int
+) -> tuple[Scatter, ...]:
     w = None if weights is None else weights[rows]
+    scatter_of = _sparse_scatter if sparse.issparse(block) else _dense_scatter
     if parts is None:
-        return tuple(value[None] for value in _sums(block, reference, w))
+        return (scatter_of(block, w),)
     block = block.tocsr() if sparse.issparse(block) else block
-    chosen = [np.flatnonzero(parts[rows] == part) for part in range(n)]
-    sums = [_sums(block[i], reference, None if w is None else w[i]) for i in chosen]
-    return tuple(np.stack(values) for values in zip(*sums, strict=True))
+    chosen = [np.flatnonzero(parts[rows] == part) for part in range(n_parts)]
+    return tuple(scatter_of(block[i], None if w is None else w[i]) for i in chosen)
 
 
-def _sums(block: Any, reference: Array, w: Array | None) -> tuple[Array, ...]:
-    """Rows, weights, first and second moments about the reference, products of features."""
-    total = np.asarray(block.shape[0] if w is None else w.sum(), dtype=np.float64)
-    count = np.asarray(block.shape[0], dtype=np.float64)
-    if sparse.issparse(block):
-        # Centring would fill in the zeros: products are formed about zero, and their
-        # diagonal, which says what varies, beside them about the reference.
-        block = block.astype(np.float64)
-        weighted = block if w is None else sparse.diags_array(w) @ block
-        first, second = _sparse_sums(block, reference, w, float(total))
-        return count, total, first, second, (weighted.T @ block).toarray()
-    n_features = block.shape[1]
-    first, products = np.zeros(n_features), np.zeros((n_features, n_features))
-    for piece in pieces(block.shape[0], n_features):
-        centred = np.asarray(block[piece], dtype=np.float64) - reference
-        if w is None:
-            first += centred.sum(axis=0)
-        else:
-            first += w[piece] @ centred
-            centred *= np.sqrt(w[piece])[:, None]
-        products += centred.T @ centred
-    return count, total, first, products.diagonal().copy(), products
+def _dense_scatter(block: Array, w: Array | None) -> Scatter:
+    total = _nothing(block.shape[1])
+    for piece in pieces(*block.shape):
+        centred = np.array(block[piece], dtype=np.float64)
+        count = centred.shape[0]
+        v = np.ones(count) if w is None else w[piece]
+        n = float(v.sum())
+        if n == 0:
+            continue
+        # A mean near the exact one: what it misses is seen after centring.
+        near = v @ centred / n
+        centred -= near
+        shift = v @ centred / n
+        if w is not None:
+            centred *= np.sqrt(v)[:, None]
+        products = centred.T @ centred
+        matrix = products - np.outer(shift, n * shift)
+        total += _scatter(count, n, (near, shift), matrix, products.diagonal(), matrix.diagonal())
+    return total
 
 
-def _finish(sums: tuple[Array, ...], reference: Array, *, about_zero: bool) -> Scatter:
-    count, total, first, second, products = sums
-    n = float(total)
-    shift = first / n if n > 0 else np.zeros_like(first)
-    mean, rest = _two_sum(reference, shift)
-    # Errors of a sum wander: sqrt(count) / 6 of a unit, added one by one; blocks do better.
-    unit = EPS * (8 + np.sqrt(float(count)) / 4)
-    rounding = unit * products.diagonal()
-    centre = mean if about_zero else shift
-    matrix = products - np.outer(centre, n * centre)
+def _sparse_scatter(block: Any, w: Array | None) -> Scatter:
+    """Centring would fill in the zeros: products are formed about zero.
+
+    Their diagonal, which says what varies at all, is formed beside them about the mean.
+    """
+    n = float(block.shape[0] if w is None else w.sum())
+    if n == 0:
+        return _nothing(block.shape[1])
+    block = block.astype(np.float64)
+    weighted = block if w is None else sparse.diags_array(w) @ block
+    near = np.asarray(weighted.sum(axis=0)).ravel() / n
+    first, second = sparse_sums(block, near, w, n)
+    shift = first / n
+    mean = near + shift
+    products = (weighted.T @ block).toarray()
+    matrix = products - np.outer(mean, n * mean)
     variation = second - n * shift**2
-    # What is left of a difference of equal numbers is rounding, not variance.
-    vanished = np.flatnonzero(variation <= unit * second)
+    return _scatter(block.shape[0], n, (near, shift), matrix, products.diagonal(), variation)
+
+
+def _scatter(
+    count: int, n: float, mean: tuple[Array, Array], matrix: Array, squares: Array, variation: Array
+) -> Scatter:
+    """Sums of one block, with their rounding; what varies by rounding alone does not vary."""
+    # Errors of a sum wander: sqrt(count) / 6 of a unit, added one by one; BLAS does better.
+    rounding = EPS * (8 + np.sqrt(count) / 4) * squares
+    vanished = np.flatnonzero(variation <= EPS * (8 + np.sqrt(count)) * n * mean[1] ** 2)
     np.fill_diagonal(matrix, variation)
     matrix[vanished] = 0.0
     matrix[:, vanished] = 0.0
-    return Scatter(n_samples=n, mean=mean, mean_rest=rest, matrix=matrix, rounding=rounding)
+    high, low = _two_sum(*mean)
+    return Scatter(n_samples=n, mean=high, mean_rest=low, matrix=matrix, rounding=rounding)
+
+
+def _nothing(n_features: int) -> Scatter:
+    zeros = np.zeros(n_features)
+    matrix = np.zeros((n_features, n_features))
+    return Scatter(n_samples=0.0, mean=zeros, mean_rest=zeros, matrix=matrix, rounding=zeros)
