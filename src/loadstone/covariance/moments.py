@@ -115,9 +115,7 @@ def _moment_sums(
     return np.asarray(total), first, second
 
 
-def sparse_sums(
-    block: Any, reference: Array, w: Array | None, total: float
-) -> tuple[Array, Array]:
+def sparse_sums(block: Any, reference: Array, w: Array | None, total: float) -> tuple[Array, Array]:
     """First and second moments about ``reference``: stored entries, then all the zeros."""
     stored = block.tocoo()
     n_features = block.shape[1]
