@@ -11,6 +11,7 @@ from loadstone._version import __version__ as __version__
 _HOMES = {
     "CardinalityPath": "loadstone.selection.path",
     "Certificate": "loadstone.certificates.certificate",
+    "SampleCovariance": "loadstone.covariance.sample",
     "cardinality_path": "loadstone.selection.cardinality_path",
     "certify": "loadstone.selection.certify",
     "load_model": "loadstone.estimators.model_file",

@@ -8,6 +8,7 @@ from loadstone import metrics as metrics
 from loadstone import plotting as plotting
 from loadstone._version import __version__ as __version__
 from loadstone.certificates.certificate import Certificate as Certificate
+from loadstone.covariance.sample import SampleCovariance as SampleCovariance
 from loadstone.estimators.elastic_net_pca import ElasticNetPCA as ElasticNetPCA
 from loadstone.estimators.em_pca import EMPCA as EMPCA
 from loadstone.estimators.exact_sparse_pca import ExactSparsePCA as ExactSparsePCA
@@ -46,6 +47,7 @@ __all__ = [
     "GreedyPCA",
     "NSPCA",
     "ProbabilisticPCA",
+    "SampleCovariance",
     "SpannogramPCA",
     "SparseNoisyPCA",
     "SparsePCA",

@@ -8,7 +8,7 @@ import pytest
 from loadstone._version import __version__
 from loadstone.datasets.catalogue import SOURCES
 
-COMMANDS = ["fit", "transform", "certify", "path", "report", "datasets", "demo"]
+COMMANDS = ["fit", "covariance", "transform", "certify", "path", "report", "datasets", "demo"]
 
 
 def test_help_names_every_command_and_the_exit_codes(run):

@@ -1,9 +1,12 @@
 """scikit-learn's own checks, and what all of our estimators promise on top."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from loadstone import SampleCovariance, SparsePCACV
 from registry import estimators, sequential_estimators
 
 ESTIMATORS = estimators()
@@ -103,3 +106,32 @@ def test_reconstruction_is_least_squares(cls):
     )
     error = np.sum((X - model.inverse_transform(model.transform(X))) ** 2) / np.sum(Xc**2)
     assert model.score(X) == pytest.approx(1 - error)
+
+
+@pytest.mark.filterwarnings("ignore:no component stands out:UserWarning")
+@pytest.mark.parametrize("door", ["fit", "fit_covariance"])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_a_sample_covariance_stands_for_its_rows(cls, standardize, door):
+    X = pd.DataFrame(data(8) + 3, columns=[f"f{i}" for i in range(15)])
+    weights = np.random.default_rng(8).uniform(0.5, 2, len(X))
+    rows, kept = (cls(standardize=standardize) for _ in range(2))
+    if cls is SparsePCACV:
+        C = SampleCovariance.of(X, weights)
+        with pytest.raises(TypeError, match=r"list of .*SampleCovariance|give a list of them"):
+            getattr(kept, door)(C)
+        return
+    rows.fit(X, sample_weight=weights)
+    C = SampleCovariance.of(X[:20], weights[:20]).partial_fit(X[20:], weights[20:])
+    getattr(kept, door)(C)
+    assert kept.feature_names_in_.tolist() == X.columns.tolist()
+    for name, value in vars(rows).items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            np.testing.assert_allclose(vars(kept)[name], value, rtol=1e-6, atol=1e-7, err_msg=name)
+    np.testing.assert_allclose(kept.transform(X), rows.transform(X), rtol=1e-6, atol=1e-6)
+    with pytest.raises(ValueError, match=r"SampleCovariance\.of"):
+        kept.fit(C, sample_weight=weights)
+    with pytest.raises(ValueError, match="leave it out"):
+        kept.fit_covariance(C, n_samples=7)
+    with pytest.raises(ValueError, match="route='data'"):
+        clone(kept).set_params(route="data").fit(C)

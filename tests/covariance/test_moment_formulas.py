@@ -9,7 +9,7 @@ from scipy import sparse
 
 from loadstone.covariance import ExplicitCovariance, covariance_of, variances_of
 from loadstone.covariance.containers import rows_of
-from loadstone.covariance.moments import Moments, cancellation
+from loadstone.covariance.moments import Moments, cancellation, constant_features
 from loadstone.covariance.route import choose_route
 from loadstone.estimators.reading import read
 
@@ -186,3 +186,10 @@ def test_every_member_is_the_weighted_formula(container, route, weighted, standa
         S.restrict(cols) @ np.eye(3), expected[np.ix_(cols, cols)], atol=1e-12
     )
     np.testing.assert_allclose(moments.mean, weights @ X / n, rtol=1e-12)
+
+
+def test_many_samples_do_not_make_a_feature_constant():
+    # In single precision n * eps passes 1 at eight million samples.
+    mean, variance = np.array([0.0, 30.0, 5.0]), np.array([1.0, 1.0, 0.0])
+    constant = constant_features(1e9, mean, variance, np.dtype(np.float32))
+    assert constant.tolist() == [False, False, True]

@@ -13,6 +13,7 @@ from loadstone.commands.options import (
     Certify,
     Components,
     DataFile,
+    DataFiles,
     Debug,
     Effort,
     Folder,
@@ -128,15 +129,18 @@ def fit(
     """Find components in a file, and write loadings, scores, a model and a report.
 
     Header, delimiter and a column of row names are found by looking. Columns that are
-    not numbers are left out or serve as labels.
+    not numbers are left out or serve as labels. A file that loadstone covariance wrote gives
+    loadings, a model and a report without scores.
 
     Example: loadstone fit genes.csv --components 3 --nonzero 50 --standardize
     """
     terminal = Terminal(quiet, json, debug)
     with terminal.errors():
+        from loadstone.commands.covariance import fit_covariance
         from loadstone.commands.fit import Request
-        from loadstone.commands.fit import fit as run
+        from loadstone.commands.fit import fit as fit_rows
         from loadstone.commands.restrictions import Restriction
+        from loadstone.covariance.sample_file import is_sample_file
 
         request = Request(
             reading=_reading(file, labels, missing, turned, layer, described=groups is not None),
@@ -156,7 +160,38 @@ def fit(
             output=output,
             force=force,
         )
+        run = fit_covariance if is_sample_file(file) else fit_rows
         run(terminal, request)
+
+
+@app.command()
+def covariance(
+    files: DataFiles,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="NPZ file to write.", rich_help_panel=OUTPUT)
+    ] = Path("covariance.npz"),
+    labels: Labels = None,
+    missing: Missing = "mean",
+    turned: Turned = False,
+    layer: Layer = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Sum up files to one covariance, which loadstone fit takes in place of the data.
+
+    One file at a time is in memory. A covariance among the files is added as well, so that
+    new data joins an old sum.
+
+    Example: loadstone covariance monday.parquet tuesday.parquet -o week.npz
+    """
+    terminal = Terminal(quiet, json, debug)
+    with terminal.errors():
+        from loadstone.commands.covariance import covariance as run
+
+        reading = _reading(files[0], labels, missing, turned, layer)
+        run(terminal, files, reading, output, force=force)
 
 
 @app.command()

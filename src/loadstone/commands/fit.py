@@ -80,20 +80,20 @@ def fit(terminal: Terminal, request: Request) -> None:
     )
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")
-        table, options = _asked(request.reading.table(), request)
+        table, options = asked(request.reading.table(), request)
         for note in (*table.notes, *_advice(table, request.options)):
             terminal.note(f"note: {note}")
-        model = _fitted(table, request.method, options, steps)
-        path = _path(table, model, request, steps) if request.with_path else None
+        model = fitted(named(table), table, request.method, options, steps)
+        path = path_of(table.X, model, request, steps) if request.with_path else None
         steps.next("Summing up")
         summary = summary_of(model, table, path, request.reading.file)
         steps.next("Writing results")
         written = _write(request, model, table, summary)
-    _print(terminal, model, summary, written)
+    print_found(terminal, summary, written)
     terminal.result({**summary, "files": [str(file) for file in written]})
 
 
-def _asked(table: Table, request: Request) -> tuple[Table, dict[str, Any]]:
+def asked(table: Table, request: Request) -> tuple[Table, dict[str, Any]]:
     """The parameters of the estimator; what a component may look like depends on the features."""
     options = {"n_components": request.n_components, **request.options}
     if request.restriction.is_asked:
@@ -107,7 +107,8 @@ def _asked(table: Table, request: Request) -> tuple[Table, dict[str, Any]]:
     return table, options
 
 
-def _fitted(table: Table, method: str, options: dict[str, Any], steps: Stages) -> Any:
+def fitted(data: Any, table: Table, method: str, options: dict[str, Any], steps: Stages) -> Any:
+    """The model of a method, fitted to data whose features the table knows."""
     from loadstone.extraction import RefusedConstraintError
 
     model = build_estimator(method, options, table.X.shape[1])
@@ -116,7 +117,7 @@ def _fitted(table: Table, method: str, options: dict[str, Any], steps: Stages) -
     if hasattr(model, "set_callbacks"):
         model.set_callbacks(ComponentProgress(steps))
     try:
-        model.fit(named(table))
+        model.fit(data)
     except RefusedConstraintError as error:
         raise OptionError(str(error)) from error
     if hasattr(model, "set_callbacks"):
@@ -136,16 +137,17 @@ def named(table: Table) -> Any:
     return pd.DataFrame(table.X, columns=table.feature_names, copy=False)
 
 
-def _path(table: Table, model: Any, request: Request, steps: Stages) -> Any:
+def path_of(data: Any, model: Any, request: Request, steps: Stages) -> Any:
+    """The variance over the number of features, on the sizes of the model and others."""
     from loadstone.selection.cardinality_path import cardinality_path
     from loadstone.selection.path import automatic_sizes
 
     steps.next("Following the path over the number of features")
     # The sizes of the model are on the path, so that the slider can stand on them.
-    sizes = np.union1d(automatic_sizes(table.X.shape[1]), np.maximum(model.cardinality_, 1))
+    sizes = np.union1d(automatic_sizes(model.n_features_in_), np.maximum(model.cardinality_, 1))
     effort = request.options.get("certify", False)
     return cardinality_path(
-        table.X,
+        data,
         sizes,
         # Many sizes are proven, so that the longest effort is not for paths.
         certify="standard" if effort == "full" else effort,
@@ -205,7 +207,8 @@ def _write(request: Request, model: Any, table: Table, summary: dict[str, Any]) 
     return write_together(request.folder, writers, force=request.force)
 
 
-def _print(terminal: Terminal, model: Any, summary: dict[str, Any], written: list[Path]) -> None:
+def print_found(terminal: Terminal, summary: dict[str, Any], written: list[Path]) -> None:
+    """Say what was found and where it was written."""
     rows = []
     for component in summary["components"]:
         shown = [

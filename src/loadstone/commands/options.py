@@ -19,6 +19,12 @@ DataFile = Annotated[
         metavar="FILE", help="Samples in rows: CSV, TSV, Parquet, NPY, NPZ, MTX or H5AD."
     ),
 ]
+DataFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILES...", help="Files with the same features, or covariances summed up before."
+    ),
+]
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="The model.npz that loadstone fit wrote.")
 ]

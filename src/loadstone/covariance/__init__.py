@@ -8,6 +8,7 @@ from loadstone.covariance.moments import Moments
 from loadstone.covariance.protocol import Array, Covariance, Support
 from loadstone.covariance.quadratic import variances_of
 from loadstone.covariance.route import ROUTES, covariance_of
+from loadstone.covariance.sample import SampleCovariance
 from loadstone.covariance.spectrum import leading_eigenpairs
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ExplicitCovariance",
     "LowRankCovariance",
     "Moments",
+    "SampleCovariance",
     "Support",
     "covariance_of",
     "deflate",

@@ -121,10 +121,9 @@ def _holds_text(column: Any) -> bool:
 
 def check_weights(sample_weight: Any, X: Any) -> Any:
     """Weights as a float array, or ``None``; they count samples, so they must sum above 1."""
-    if sample_weight is None:
+    weights = check_block_weights(sample_weight, X)
+    if weights is None:
         return None
-    probe = np.empty((X.shape[0], 1))
-    weights = _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
     total = float(weights.sum())
     if total <= 1 + 1e-6:
         msg = (
@@ -138,13 +137,21 @@ def check_weights(sample_weight: Any, X: Any) -> Any:
     return weights
 
 
+def check_block_weights(sample_weight: Any, X: Any) -> Any:
+    """Weights of rows that are only some of all: one must count, and they need not vary."""
+    if sample_weight is None:
+        return None
+    probe = np.empty((X.shape[0], 1))
+    return _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
+
+
 def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64) -> None:
     """Refuse data without variance, with NaN, or beyond the range of its precision."""
     bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
     if bad.size:
         msg = (
             f"Input X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "
-            f"feature(s) {_named(bad, names)}; impute or drop them, or use SparseProbabilisticPCA, "
+            f"feature(s) {named_features(bad, names)}; impute or drop them, or use SparseProbabilisticPCA, "
             "which handles missing values"
         )
         raise ValueError(msg)
@@ -171,10 +178,13 @@ def constant_remark(moments: Moments, names: Names | None) -> tuple[str, ...]:
     constant = np.flatnonzero(moments.constant)
     if constant.size == 0:
         return ()
-    return (f"{constant.size} constant feature(s) are never selected: {_named(constant, names)}",)
+    return (
+        f"{constant.size} constant feature(s) are never selected: {named_features(constant, names)}",
+    )
 
 
-def _named(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str:
+def named_features(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str:
+    """A few features by name, or by number where they have none."""
     indices = list(indices)
     shown = [str(i) if names is None else repr(str(names[i])) for i in indices[:at_most]]
     more = f" and {len(indices) - at_most} more" if len(indices) > at_most else ""

@@ -99,7 +99,7 @@ def _moment_sums(
     w = None if weights is None else weights[rows]
     total = np.float64(block.shape[0]) if w is None else w.sum(dtype=np.float64)
     if sparse.issparse(block):
-        return np.asarray(total), *_sparse_sums(block, reference.astype(np.float64), w, total)
+        return np.asarray(total), *sparse_sums(block, reference.astype(np.float64), w, total)
     first = np.zeros(block.shape[1])
     second = np.zeros(block.shape[1])
     for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
@@ -115,9 +115,7 @@ def _moment_sums(
     return np.asarray(total), first, second
 
 
-def _sparse_sums(
-    block: Any, reference: Array, w: Array | None, total: float
-) -> tuple[Array, Array]:
+def sparse_sums(block: Any, reference: Array, w: Array | None, total: float) -> tuple[Array, Array]:
     """First and second moments about ``reference``: stored entries, then all the zeros."""
     stored = block.tocoo()
     if not block.has_canonical_format:
@@ -160,8 +158,8 @@ def _gram_sums(
 
 def constant_features(n: float, mean: Array, variance: Array, dtype: np.dtype[Any]) -> Array:
     """Features that vary no more than rounding makes a constant one vary."""
-    eps = np.finfo(dtype).eps
-    result: Array = variance <= n * eps * variance + (n * eps * mean) ** 2
+    slack = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps
+    result: Array = variance <= slack * variance + (slack * mean) ** 2
     return result
 
 

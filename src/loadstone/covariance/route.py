@@ -80,24 +80,27 @@ def covariance_of(
     weights = None if sample_weight is None else sample_weight.astype(rows.dtype, copy=False)
     if choose_route(rows, route, n_products) == "gram":
         n, mean, matrix = accumulate_gram(rows, weights)
-        moments = _moments(rows, n, mean, matrix.diagonal(), standardize=standardize)
-        return ExplicitCovariance(_clean(matrix, moments, rows.dtype), n), moments
+        moments = moments_of(n, mean, matrix.diagonal(), rows.dtype, standardize=standardize)
+        return ExplicitCovariance(scaled(matrix, moments, rows.dtype), n), moments
     n, mean, variance = accumulate_moments(rows, weights)
-    moments = _moments(rows, n, mean, variance, standardize=standardize)
+    moments = moments_of(n, mean, variance, rows.dtype, standardize=standardize)
     return DataCovariance(rows, moments, weights), moments
 
 
-def _moments(rows: Rows, n: float, mean: Array, variance: Array, *, standardize: bool) -> Moments:
+def moments_of(
+    n: float, mean: Array, variance: Array, dtype: np.dtype[Any], *, standardize: bool
+) -> Moments:
+    """Moments that know which features are constant, and how the others are scaled."""
     variance = np.maximum(variance, 0).astype(np.float64)
-    constant = constant_features(n, mean, variance, rows.dtype)
+    constant = constant_features(n, mean, variance, dtype)
     moments = Moments(n, mean, variance, constant, None)
     if not standardize:
         return moments
     return replace(moments, scale=np.where(constant, 1.0, np.sqrt(variance)))
 
 
-def _clean(matrix: Array, moments: Moments, dtype: np.dtype[Any]) -> Array:
-    """Scale, and give constant features exact zeros."""
+def scaled(matrix: Array, moments: Moments, dtype: np.dtype[Any]) -> Array:
+    """The matrix divided by the scales, with exact zeros for constant features."""
     if moments.scale is not None:
         matrix = matrix / np.multiply.outer(moments.scale, moments.scale)
     if moments.constant.any():

@@ -90,6 +90,7 @@ class FitMixin(CallbackSupportMixin):
         X : {array-like, sparse matrix, memmap, Dask array} of shape (n_samples, n_features)
             Training data; never modified, sparse data is never made dense. NaN marks
             missing values for the estimators that model them, and is refused by the others.
+            A :class:`SampleCovariance` stands for its rows.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
@@ -108,7 +109,7 @@ class FitMixin(CallbackSupportMixin):
 
         Parameters
         ----------
-        S : array-like of shape (n_features, n_features) or Covariance
+        S : array-like of shape (n_features, n_features), Covariance or SampleCovariance
             Symmetric and positive semi-definite.
         n_samples : float, optional
             Number of samples behind it, where it is known.

@@ -9,13 +9,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from loadstone.covariance import SampleCovariance
 from loadstone.covariance.checks import check_weights
 from loadstone.estimators.base import WITH_PROOFS, seeded
-from loadstone.estimators.checks import (
-    check_features,
-    check_new_rows,
-    check_sizes,
-)
+from loadstone.estimators.checks import check_features, check_new_rows, check_sizes
 from loadstone.estimators.found import Found, Task, is_fitted_name, store, tell
 from loadstone.estimators.reading import Reading, read_covariance, read_rows
 from loadstone.estimators.sequential import SequentialComponents
@@ -103,6 +100,8 @@ def _joined(model: SequentialComponents, found: Found) -> Found:
 
 def _same_data(model: SequentialComponents, X: Any, covariance: Any, sample_weight: Any) -> Reading:
     """The data of the fit, read again and recognised by its moments."""
+    if isinstance(X, SampleCovariance):
+        covariance = X
     if covariance is not None:
         n_samples = None if np.isnan(model.n_samples_) else model.n_samples_
         data = read_covariance(covariance, n_samples, standardize=model.standardize)

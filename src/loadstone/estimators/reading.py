@@ -14,6 +14,7 @@ from loadstone.covariance import (
     DataCovariance,
     ExplicitCovariance,
     Moments,
+    SampleCovariance,
     covariance_of,
     materialise,
 )
@@ -86,7 +87,7 @@ def read(
     Parameters
     ----------
     X : {array-like, sparse matrix, memmap, Dask array} of shape (n_samples, n_features)
-        The data; never modified.
+        The data; never modified. Or its SampleCovariance.
     sample_weight : array-like of shape (n_samples,), optional
         How many samples each row stands for.
     standardize : bool
@@ -102,6 +103,9 @@ def read(
     -------
     Reading
     """
+    if isinstance(X, SampleCovariance):
+        _refuse_asking_for_rows(sample_weight, route, keep_rows=keep_rows)
+        return read_sample(X, standardize=standardize)
     if keep_rows and is_dask(X):
         msg = (
             "this needs its rows in memory, and X is a Dask array; use X.compute() where it fits, or "
@@ -153,6 +157,30 @@ def _read_incomplete(
     return Reading(S=S, moments=moments, names=names, holes=holes, remarks=remarks)
 
 
+def read_sample(C: SampleCovariance, *, standardize: bool = False) -> Reading:
+    """A covariance that was kept, with its mean, names and number of samples."""
+    moments = C.moments(standardize=standardize)
+    check_moments(moments, C.names, C.dtype)
+    S = C.covariance(standardize=standardize)
+    return Reading(S=S, moments=moments, names=C.names, remarks=constant_remark(moments, C.names))
+
+
+def _refuse_asking_for_rows(sample_weight: Any, route: str, *, keep_rows: bool) -> None:
+    """Refuse what only rows can give."""
+    if sample_weight is not None:
+        msg = (
+            "sample_weight weighs rows, which a SampleCovariance does not have; give the weights to "
+            "SampleCovariance.of"
+        )
+        raise ValueError(msg)
+    if route == "data":
+        msg = "route='data' works on rows, which a SampleCovariance does not have; use route='auto'"
+        raise ValueError(msg)
+    if keep_rows:
+        msg = "this looks at single samples, which a SampleCovariance does not have; give the rows"
+        raise TypeError(msg)
+
+
 def read_covariance(
     S: Any, n_samples: float | None = None, *, standardize: bool = False
 ) -> Reading:
@@ -160,7 +188,7 @@ def read_covariance(
 
     Parameters
     ----------
-    S : array-like of shape (n_features, n_features) or Covariance
+    S : array-like of shape (n_features, n_features), Covariance or SampleCovariance
         Symmetric and positive semi-definite.
     n_samples : float, optional
         Number of samples behind it, where it is known.
@@ -171,6 +199,11 @@ def read_covariance(
     -------
     Reading
     """
+    if isinstance(S, SampleCovariance):
+        if n_samples is not None and n_samples != S.n_samples:
+            msg = f"n_samples={n_samples}, but the SampleCovariance has {S.n_samples}; leave it out"
+            raise ValueError(msg)
+        return read_sample(S, standardize=standardize)
     names = _get_feature_names(S)
     given = _counted(S, n_samples) if isinstance(S, Covariance) else check_covariance(S, n_samples)
     if isinstance(given, DataCovariance) and not standardize:

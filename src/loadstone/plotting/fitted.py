@@ -49,17 +49,17 @@ def pca_variances(estimator: Any, X: Any) -> Any:
 
     ``X`` is centred, and scaled where the estimator scales.
     """
-    from loadstone.covariance import covariance_of
+    from loadstone.covariance import SampleCovariance, covariance_of
     from loadstone.covariance.spectrum import leading_eigenpairs
     from loadstone.estimators.checks import check_new_rows
 
-    rows = check_new_rows(estimator, X)
     n_components = estimator.components_.shape[0]
-    S, _ = covariance_of(
-        rows,
-        standardize=getattr(estimator, "scale_", None) is not None,
-        n_products=20 * n_components,
-    )
+    scaled = getattr(estimator, "scale_", None) is not None
+    if isinstance(X, SampleCovariance):
+        S: Any = X.covariance(standardize=scaled)
+    else:
+        rows = check_new_rows(estimator, X)
+        S, _ = covariance_of(rows, standardize=scaled, n_products=20 * n_components)
     # Three digits are shown; asking for all of them would cost many more passes.
     values, _ = leading_eigenpairs(S, n_components, tol=1e-5)
     return np.maximum(np.asarray(values, dtype=np.float64), 0)

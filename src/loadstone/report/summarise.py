@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from loadstone._version import __version__
 from loadstone.constraints import Constraint
+from loadstone.covariance import SampleCovariance
 from loadstone.estimators.projection import groups_of
 from loadstone.plotting.fitted import names_of, pca_variances, ranked_features
 from loadstone.plotting.overlap import support_overlap
@@ -39,7 +40,8 @@ def summarise(
     estimator : fitted estimator
         Any estimator of loadstone.
     X : array-like of shape (n_samples, n_features), optional
-        The data it was fitted to: adds scores and the comparison with PCA.
+        The data it was fitted to: adds scores and the comparison with PCA. A
+        :class:`SampleCovariance` has no samples, and so no scores.
     labels : array-like of shape (n_samples,), optional
         Classes of the samples.
     feature_names : array-like of str, optional
@@ -72,17 +74,18 @@ def summarise(
     notes = list(notes)
     parameters = estimator.get_params(deep=False)
     constraint = parameters.get("constraint")
+    rows = None if isinstance(X, SampleCovariance) else X
     summary = {
         "loadstone_version": __version__,
         "title": title or "Sparse principal components",
         "method": type(estimator).__name__,
         "parameters": {k: _readable(v) for k, v in parameters.items()},
         "constraint": None if constraint is None else constraint.describe(),
-        "data": _data(estimator, X),
+        "data": _data(estimator, rows),
         "components": _components(estimator, names, notes),
         "pca": None if X is None else _pca(estimator, X),
         "overlap": support_overlap(estimator).tolist(),
-        "scores": None if X is None else _scores(estimator, X, labels, sample_names, notes),
+        "scores": None if rows is None else _scores(estimator, rows, labels, sample_names, notes),
         "path": None if path is None else path_summary(path, names),
     }
     certificates = certificate_summaries(estimator)

@@ -49,11 +49,11 @@ def cardinality_path(
     Parameters
     ----------
     X : {array-like, sparse matrix, memmap, Dask array} of shape (n_samples, n_features)
-        Data. Give either this or ``covariance``.
+        Data, or its :class:`SampleCovariance`. Give either this or ``covariance``.
     n_nonzeros : "auto" or array-like of int, default="auto"
         Sizes. ``"auto"`` takes every size up to 150 features, and 150 logarithmically
         spaced ones beyond.
-    covariance : array-like of shape (n_features, n_features), optional
+    covariance : array-like of shape (n_features, n_features) or SampleCovariance, optional
         A covariance or correlation matrix in place of data.
     n_samples : float, optional
         Number of samples behind ``covariance``, where it is known.

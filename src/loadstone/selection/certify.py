@@ -36,7 +36,7 @@ def certify(
 
     Parameters
     ----------
-    data : array-like, sparse matrix, Dask array, Covariance or fitted estimator
+    data : array-like, sparse matrix, Dask array, Covariance, SampleCovariance or estimator
         The data the component is about, or its covariance. An estimator fitted with
         ``certify`` hands out the certificate it already has.
     component : array-like of shape (n_features,) or int, optional

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -12,9 +13,10 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from loadstone._sklearn_compat import StrOptions
-from loadstone.covariance import Array
-from loadstone.covariance.checks import check_weights
+from loadstone._sklearn_compat import StrOptions, _get_feature_names
+from loadstone.covariance import Array, SampleCovariance
+from loadstone.covariance.checks import check_rows, check_weights
+from loadstone.covariance.lost_digits import LostDigitsError
 from loadstone.estimators.base import Components, field, seeded
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.projection import share_explained
@@ -22,13 +24,18 @@ from loadstone.estimators.reading import Reading, read_rows
 from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.registry import About
 from loadstone.selection.cardinality_path import check_n_nonzeros
+from loadstone.selection.folds import (
+    Fold,
+    HeldOut,
+    are_covariances,
+    covariances_of_folds,
+    read_in_folds,
+)
 from loadstone.selection.path import automatic_sizes
 from loadstone.solvers.portfolio import PORTFOLIOS
 
 #: Sizes tried where none are given.
 N_SIZES = 20
-#: Training and held-out rows.
-Fold = tuple[Array, Array]
 
 
 class SparsePCACV(Components):
@@ -38,6 +45,10 @@ class SparsePCACV(Components):
     the share of variance of the held-out part that they reconstruct. The size is the
     smallest one that is not clearly worse than the best.
 
+    Folds that share out the rows are summed up as covariances where these fit into memory:
+    one pass, also over a Dask array. ``fit`` also takes a list of :class:`SampleCovariance`,
+    one for each fold.
+
     Parameters
     ----------
     n_components : int, default=1
@@ -46,7 +57,7 @@ class SparsePCACV(Components):
         Sizes to try. ``"auto"`` takes 20, logarithmically spaced, and then every size
         between the neighbours of the best one, up to 20 more.
     cv : int, cross-validation generator or iterable, default=5
-        Folds, as in scikit-learn.
+        Folds, as in scikit-learn; a list of covariances brings its own.
     rule : {"one_standard_error", "best"}, default="one_standard_error"
         Take the smallest size whose loss against the best one, over the folds, is no more
         than one standard error of that loss; or the best itself.
@@ -118,11 +129,41 @@ class SparsePCACV(Components):
     def _needs_rows(self) -> bool:
         return True
 
+    def _read(self, X: Any, sample_weight: Any) -> Reading:
+        if isinstance(X, SampleCovariance):
+            msg = (
+                "SparsePCACV holds out samples, and a single SampleCovariance has none to hold out; "
+                "give a list of them, one for each fold"
+            )
+            raise TypeError(msg)
+        if are_covariances(X):
+            self._check_given_folds(X, sample_weight)
+            return read_in_folds(X, standardize=self.standardize)
+        if self.route != "data":
+            names, rows = _get_feature_names(X), check_rows(X)
+            parts = covariances_of_folds(rows, self._folds(rows), sample_weight)
+            # Sparse data far from zero keeps its digits only as rows.
+            with suppress(LostDigitsError):
+                if parts is not None:
+                    named = [replace(part, names=names) for part in parts]
+                    return read_in_folds(named, standardize=self.standardize)
+        return super()._read(X, sample_weight)
+
+    def _check_given_folds(self, parts: Any, sample_weight: Any) -> None:
+        if len(parts) < 2 or self.cv not in (5, len(parts)) or sample_weight is not None:
+            msg = (
+                f"{len(parts)} covariance(s) with cv={self.cv!r} and sample_weight="
+                f"{'None' if sample_weight is None else 'given'}: give at least 2, one for each "
+                "fold, with their weights in them, and leave cv and sample_weight out"
+            )
+            raise ValueError(msg)
+
     def _search(self, task: Task) -> Found:
         if task.data.rows is None:
             msg = (
-                "SparsePCACV holds out samples, which a covariance does not have; fit data, or "
-                "choose a size with cardinality_path(covariance=...) and suggest_cardinality"
+                "SparsePCACV holds out samples, which a covariance does not have; fit data or a list "
+                "of SampleCovariance, one for each fold, or choose a size with "
+                "cardinality_path(covariance=...) and suggest_cardinality"
             )
             raise TypeError(msg)
         sizes, scores = self._scores_of_sizes(task)
@@ -134,7 +175,8 @@ class SparsePCACV(Components):
 
     def _scores_of_sizes(self, task: Task) -> tuple[Array, Array]:
         """Sizes ascending and a score for each of them and each fold."""
-        folds = self._folds(task.data.rows)
+        rows = task.data.rows
+        folds = rows if isinstance(rows, tuple) else self._folds(rows)
         if not isinstance(self.n_nonzeros, str):
             sizes = check_n_nonzeros(self.n_nonzeros, task.data.n_features)
             return sizes, self._cross_validate(task, folds, sizes)
@@ -159,7 +201,7 @@ class SparsePCACV(Components):
             raise ValueError(msg)
         return list(cv.split(rows))
 
-    def _cross_validate(self, task: Task, folds: list[Fold], sizes: Array) -> Array:
+    def _cross_validate(self, task: Task, folds: Sequence[Fold | HeldOut], sizes: Array) -> Array:
         finished: Iterator[float] = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_held_out_score)(self._model(int(k), self.effort), task.data, fold)
             for k in sizes
@@ -185,8 +227,11 @@ class SparsePCACV(Components):
         )
 
 
-def _held_out_score(model: SparsePCA, data: Reading, fold: Fold) -> float:
+def _held_out_score(model: SparsePCA, data: Reading, fold: Fold | HeldOut) -> float:
     """Share of the held-out variance that components of the other samples reconstruct."""
+    if isinstance(fold, HeldOut):
+        alone = Task(fold.train, seeded(model.random_state))
+        return fold.share_explained(model._search(alone).loadings)
     train, test = fold
     weights = data.weights
     if weights is not None and not weights[test].any():

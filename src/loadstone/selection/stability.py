@@ -18,10 +18,14 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from loadstone._sklearn_compat import _get_feature_names
-from loadstone.covariance import Array
+from loadstone.covariance import Array, SampleCovariance
 from loadstone.covariance.checks import check_rows
 from loadstone.estimators.base import FitMixin, seeded
 from loadstone.estimators.found import Task
+from loadstone.selection.folds import are_covariances, merged
+
+#: Fewer blocks have too few different halves.
+MIN_BLOCKS = 8
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,8 @@ def stability_selection(
         With ``fit`` and, once fitted, ``components_`` (features with a non-zero loading in
         any component count as chosen) or ``get_support``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Data.
+        Data. Or a list of at least 8 :class:`SampleCovariance`, one for each block of rows,
+        of about the same size and in no particular order; halves of the blocks are drawn then.
     n_subsamples : int, default=100
         Random halves of the samples, drawn without replacement.
     threshold : float, default=0.6
@@ -128,7 +133,8 @@ def stability_selection(
     >>> result.selected
     array([ 5,  6, 11])
     """
-    names = _get_feature_names(X)
+    by_blocks = _are_blocks(X, estimator)
+    names = X[0].names if by_blocks else _get_feature_names(X)
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     _check(n_samples, n_subsamples, threshold)
     rng = check_random_state(random_state)
@@ -136,7 +142,8 @@ def stability_selection(
     choose: Callable[..., Array] = _elsewhere
     if isinstance(estimator, FitMixin):
         estimator.check_parameters()
-        X, choose = check_rows(X, allow_nan=True), _searched
+        choose = _searched
+        X = X if by_blocks else check_rows(X, allow_nan=True)
     chosen = Parallel(n_jobs=n_jobs)(delayed(choose)(estimator, X, half, names) for half in halves)
     counts = np.asarray(chosen, dtype=float)
     frequency = counts.mean(axis=0)
@@ -151,6 +158,25 @@ def stability_selection(
         n_subsamples,
         names,
     )
+
+
+def _are_blocks(X: Any, estimator: Any) -> bool:
+    """Whether covariances of blocks stand for the rows; a sentence where they cannot."""
+    if isinstance(X, SampleCovariance):
+        msg = (
+            "a single SampleCovariance cannot be halved; give a list of them, one for each block of "
+            "rows, at least 8"
+        )
+        raise TypeError(msg)
+    if not are_covariances(X):
+        return False
+    if not isinstance(estimator, FitMixin):
+        msg = f"{type(estimator).__name__} takes no SampleCovariance; give it rows"
+        raise TypeError(msg)
+    if len(X) < MIN_BLOCKS:
+        msg = f"{len(X)} blocks have too few halves; give at least {MIN_BLOCKS}, or the rows"
+        raise ValueError(msg)
+    return True
 
 
 def _check(n_samples: int, n_subsamples: int, threshold: float) -> None:
@@ -169,7 +195,9 @@ def _check(n_samples: int, n_subsamples: int, threshold: float) -> None:
 
 def _searched(estimator: FitMixin, rows: Any, half: Array, names: Array | None) -> Array:
     """The features an estimator of this package chooses on some of the samples."""
-    data = replace(estimator._read(_safe_indexing(rows, half), None), names=names)
+    blocks = isinstance(rows, list | tuple)
+    part = merged([rows[i] for i in half]) if blocks else _safe_indexing(rows, half)
+    data = replace(estimator._read(part, None), names=names)
     return estimator._search(Task(data, seeded(estimator.random_state))).chosen
 
 

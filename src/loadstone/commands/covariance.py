@@ -1,0 +1,122 @@
+"""``loadstone covariance``: files summed up one after another; and ``fit`` from the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loadstone.commands.fit import Reading, Request, asked, fitted, named, path_of, print_found
+from loadstone.commands.methods import OptionError
+from loadstone.commands.outputs import write_together
+from loadstone.commands.progress import stages
+from loadstone.commands.terminal import Terminal
+from loadstone.covariance import SampleCovariance
+from loadstone.covariance.sample_file import is_sample_file
+from loadstone.files.atomic import refuse_existing
+from loadstone.files.errors import TableError
+from loadstone.files.table import Table
+
+
+def covariance(
+    terminal: Terminal, files: Sequence[Path], reading: Reading, output: Path, *, force: bool
+) -> None:
+    """Add up files, of which one at a time is in memory, and save the covariance."""
+    refuse_existing([output], force=force)
+    total: SampleCovariance | None = None
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        for file in files:
+            steps.next(f"Adding {file.name}")
+            part, notes = _summed_up(replace(reading, file=file))
+            for note in notes:
+                terminal.note(f"note: {file.name}: {note}")
+            try:
+                total = part if total is None else total + part
+            except ValueError as error:
+                msg = f"{file.name} does not go with the files before it: {error}"
+                raise TableError(msg) from error
+        assert total is not None
+        total.save(output)
+    terminal.say(
+        f"wrote {output}: {total.n_samples:.10g} samples of {total.n_features} features "
+        f"from {len(files)} file(s)"
+    )
+    found = {"n_samples": total.n_samples, "n_features": total.n_features, "files": [str(output)]}
+    terminal.result(found)
+
+
+def _summed_up(reading: Reading) -> tuple[SampleCovariance, tuple[str, ...]]:
+    if is_sample_file(reading.file):
+        return SampleCovariance.load(reading.file), ()
+    table = reading.table()
+    names = table.feature_names
+    part = SampleCovariance.of(named(table))
+    if names is not None:
+        # Sparse and mapped matrices carry no names.
+        part = replace(part, names=np.asarray(names, dtype=object))
+    return part, table.notes
+
+
+def fit_covariance(terminal: Terminal, request: Request) -> None:
+    """``loadstone fit`` of a saved covariance: loadings, model and report, but no scores."""
+    _refuse_options_for_rows(request.reading)
+    request.restriction.refuse_conflicts(request.options, with_path=request.with_path)
+    names = ["loadings.csv", "model.npz", *(["report.html"] * request.with_report)]
+    refuse_existing([request.folder / name for name in names], force=request.force)
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        steps.next(f"Reading {request.reading.file.name}")
+        C = SampleCovariance.load(request.reading.file)
+        # Only the features: a table without rows.
+        table, options = asked(Table(np.empty((0, C.n_features)), C.names), request)
+        for note in table.notes:
+            terminal.note(f"note: {note}")
+        model = fitted(C, table, request.method, options, steps)
+        path = path_of(C, model, request, steps) if request.with_path else None
+        steps.next("Summing up")
+        summary = _summary_of(model, C, path, request)
+        steps.next("Writing results")
+        written = _write(request, model, C, summary)
+    print_found(terminal, summary, written)
+    terminal.result({**summary, "files": [str(file) for file in written]})
+
+
+def _refuse_options_for_rows(reading: Reading) -> None:
+    given = {
+        "--labels": reading.labels,
+        "--transpose": reading.turned,
+        "--layer": reading.layer,
+        "--missing": reading.missing != Reading(reading.file).missing,
+    }
+    for option, value in given.items():
+        if value:
+            msg = (
+                f"{option} is about rows, and {reading.file.name} is a covariance, which has none; "
+                "give it to loadstone covariance"
+            )
+            raise OptionError(msg)
+
+
+def _summary_of(model: Any, C: SampleCovariance, path: Any, request: Request) -> dict[str, Any]:
+    from loadstone.report.summarise import summarise
+
+    title = request.reading.file.name
+    notes = ["Computed from a covariance: there are no samples, and so no scores."]
+    return summarise(model, C, None, C.names, path, title=title, notes=notes)
+
+
+def _write(
+    request: Request, model: Any, C: SampleCovariance, summary: dict[str, Any]
+) -> list[Path]:
+    from loadstone.estimators.model_file import save_model
+    from loadstone.report.render import Report
+
+    writers: dict[str, Any] = {
+        "loadings.csv": lambda p: model.loadings_table(C.names).to_csv(p, index=False),
+        "model.npz": lambda p: save_model(model, p),
+    }
+    if request.with_report:
+        writers["report.html"] = lambda p: Report(summary).save(p)
+    return write_together(request.folder, writers, force=request.force)

@@ -1,0 +1,75 @@
+"""When a covariance is refused: too large, not finite, foreign, or rounding alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loadstone.covariance.checks import named_features
+from loadstone.covariance.protocol import Array, Support
+from loadstone.covariance.scatter import Scatter
+
+#: Relative error of a variance from which on it is refused.
+MAX_ROUNDING = 1e-10
+#: Largest matrices that are kept: one of 16384 features.
+MAX_BYTES = 2 << 30
+
+
+class LostDigitsError(ValueError):
+    """What is left of a variance is rounding."""
+
+
+def refuse_large(n_features: int, n_parts: int = 1) -> None:
+    """Refuse matrices that take too much memory, before the data is read."""
+    size = 8 * n_parts * n_features**2
+    if size > MAX_BYTES:
+        msg = (
+            f"{n_parts} covariance(s) of {n_features} features take {size / 2**30:.1f} GiB, more "
+            f"than the {MAX_BYTES / 2**30:.1f} GiB allowed here; select features first, or hand the "
+            "data itself to SparsePCA or EMPCA, which never form the matrix"
+        )
+        raise MemoryError(msg)
+
+
+def refuse_not_finite(sums: Scatter, names: Array | None) -> None:
+    """Refuse NaN and infinity, which one pass finds in the sums."""
+    bad = np.flatnonzero(~np.isfinite(sums.mean) | ~np.isfinite(sums.matrix.diagonal()))
+    if bad.size:
+        msg = (
+            f"Input X contains NaN or infinity in feature(s) {named_features(bad, names)}; impute or "
+            "drop them: a covariance needs complete rows"
+        )
+        raise ValueError(msg)
+
+
+def refuse_foreign(rest: Scatter, names: Array | None) -> None:
+    """Refuse a difference that is no covariance: a negative variance, a correlation above 1."""
+    variances = rest.matrix.diagonal()
+    slack = np.sqrt(np.maximum(variances, 0) + 100 * rest.rounding)
+    bad = np.flatnonzero((variances < -100 * rest.rounding) | _too_correlated(rest.matrix, slack))
+    if bad.size:
+        msg = (
+            f"what is left of feature(s) {named_features(bad, names)} is no covariance, so the part "
+            "was never in the whole; subtract only rows that were added before"
+        )
+        raise ValueError(msg)
+
+
+def _too_correlated(matrix: Array, largest: Array) -> Array:
+    over = np.abs(matrix) > (1 + 1e-8) * np.multiply.outer(largest, largest)
+    return np.asarray(over.any(axis=1))
+
+
+def refuse_lost(sums: Scatter, constant: Support, names: Array | None) -> None:
+    """Refuse varying features whose variance has fewer than ten digits left."""
+    variances = sums.matrix.diagonal()
+    lost = sums.rounding > MAX_ROUNDING * variances
+    lost[constant] = False
+    bad = np.flatnonzero(lost)
+    if bad.size:
+        msg = (
+            f"the variance of feature(s) {named_features(bad, names)} has lost its digits (its "
+            f"rounding may exceed {MAX_ROUNDING:g} of it): too much was subtracted, or sparse values "
+            "lie far from zero. Merge the parts that are left instead of subtracting the others, "
+            "hand over dense rows, or subtract a constant from these features first"
+        )
+        raise LostDigitsError(msg)

@@ -1,0 +1,203 @@
+"""Scatter matrices about the mean that keep their digits, can be added and taken away.
+
+``M = sum_i w_i (x_i - m)(x_i - m)'`` in double precision, with the mean ``m`` in two numbers:
+far from zero a single one cannot hold it well enough to move a scatter matrix from one mean
+to another. How much rounding there may be is kept for every feature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from loadstone.covariance.containers import Rows, pieces
+from loadstone.covariance.moments import sparse_sums
+from loadstone.covariance.protocol import Array
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter:
+    """Weighted rows, summed up.
+
+    Attributes
+    ----------
+    n_samples : float
+        Sum of the weights.
+    mean : ndarray of shape (n_features,)
+        Weighted mean.
+    mean_rest : ndarray of shape (n_features,)
+        What ``mean`` lacks of the mean, because a number has 16 digits.
+    matrix : ndarray of shape (n_features, n_features)
+        Scatter about the mean, without a divisor.
+    rounding : ndarray of shape (n_features,)
+        Size of the rounding in the diagonal of ``matrix``.
+    """
+
+    n_samples: float
+    mean: Array
+    mean_rest: Array
+    matrix: Array
+    rounding: Array
+
+    def __add__(self, other: Scatter) -> Scatter:
+        """The scatter of both sets of rows.
+
+        With ``d`` the difference of the means, ``M = M_a + M_b + (n_a n_b / n) d d'``.
+        """
+        large, small = (self, other) if self.n_samples >= other.n_samples else (other, self)
+        n = large.n_samples + small.n_samples
+        if small.n_samples == 0:
+            return large
+        between = _difference(small, large)
+        share = small.n_samples / n
+        mean, rest = _two_sum(large.mean, large.mean_rest + share * between)
+        matrix = np.outer(between, (large.n_samples * share) * between)
+        matrix += large.matrix
+        matrix += small.matrix
+        new = 4 * EPS * matrix.diagonal()
+        rounding = np.sqrt(large.rounding**2 + small.rounding**2 + new**2)
+        return Scatter(n_samples=n, mean=mean, mean_rest=rest, matrix=matrix, rounding=rounding)
+
+    def __sub__(self, part: Scatter) -> Scatter:
+        """The scatter of the rows that are not in ``part``; the digits left are not checked.
+
+        With ``d`` the mean of the part less that of all, ``M = M_a - M_b - (n_a n_b / n) d d'``.
+        """
+        n = self.n_samples - part.n_samples
+        between = _difference(part, self)
+        share = part.n_samples / n
+        mean, rest = _two_sum(self.mean, self.mean_rest - share * between)
+        matrix = self.matrix - part.matrix
+        matrix -= np.outer(between, (self.n_samples * share) * between)
+        # An error in the mean counts more, the more is taken away.
+        new = (4 + 2 * np.sqrt(share)) * EPS * self.matrix.diagonal()
+        rounding = np.sqrt(self.rounding**2 + part.rounding**2 + new**2)
+        return Scatter(n_samples=n, mean=mean, mean_rest=rest, matrix=matrix, rounding=rounding)
+
+    @property
+    def unvaried(self) -> Array:
+        """Features whose values differ by a few units in the last place, or not at all."""
+        limit = self.n_samples * (16 * EPS * self.mean) ** 2
+        result: Array = self.matrix.diagonal() <= limit
+        return result
+
+
+def _difference(a: Scatter, b: Scatter) -> Array:
+    result: Array = (a.mean - b.mean) + (a.mean_rest - b.mean_rest)
+    return result
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """``a + b`` as a rounded sum and what the rounding took away (Knuth)."""
+    total = a + b
+    part = total - a
+    rest: Array = (a - (total - part)) + (b - part)
+    return total, rest
+
+
+def accumulate_scatter(
+    rows: Rows, weights: Array | None = None, parts: Array | None = None, n_parts: int = 1
+) -> tuple[Scatter, ...]:
+    """One scatter for each part of the rows, in one pass.
+
+    Every block is centred at its own mean, and blocks are added like parts: however the data
+    drifts, nothing is lost.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    weights : ndarray of shape (n_samples,), optional
+        How many samples each row stands for.
+    parts : ndarray of int of shape (n_samples,), optional
+        Which part each row belongs to, from 0; a row of part -1 belongs to none.
+    n_parts : int
+        Number of parts.
+
+    Returns
+    -------
+    tuple of Scatter
+    """
+    if weights is not None:
+        weights = weights.astype(np.float64, copy=False)
+    walker: Any = rows  # adds whatever can be added
+    found: tuple[Scatter, ...] = walker.sum_over_blocks(_scatters, weights, parts, n_parts)
+    return found
+
+
+def _scatters(
+    block: Any, rows: slice, weights: Array | None, parts: Array | None, n_parts: int
+) -> tuple[Scatter, ...]:
+    w = None if weights is None else weights[rows]
+    scatter_of = _sparse_scatter if sparse.issparse(block) else _dense_scatter
+    if parts is None:
+        return (scatter_of(block, w),)
+    block = block.tocsr() if sparse.issparse(block) else block
+    chosen = [np.flatnonzero(parts[rows] == part) for part in range(n_parts)]
+    return tuple(scatter_of(block[i], None if w is None else w[i]) for i in chosen)
+
+
+def _dense_scatter(block: Array, w: Array | None) -> Scatter:
+    total = _nothing(block.shape[1])
+    for piece in pieces(*block.shape):
+        centred = np.array(block[piece], dtype=np.float64)
+        count = centred.shape[0]
+        v = np.ones(count) if w is None else w[piece]
+        n = float(v.sum())
+        if n == 0:
+            continue
+        # A mean near the exact one: what it misses is seen after centring.
+        near = v @ centred / n
+        centred -= near
+        shift = v @ centred / n
+        if w is not None:
+            centred *= np.sqrt(v)[:, None]
+        products = centred.T @ centred
+        matrix = products - np.outer(shift, n * shift)
+        total += _scatter(count, n, (near, shift), matrix, products.diagonal(), matrix.diagonal())
+    return total
+
+
+def _sparse_scatter(block: Any, w: Array | None) -> Scatter:
+    """Centring would fill in the zeros: products are formed about zero.
+
+    Their diagonal, which says what varies at all, is formed beside them about the mean.
+    """
+    n = float(block.shape[0] if w is None else w.sum())
+    if n == 0:
+        return _nothing(block.shape[1])
+    block = block.astype(np.float64)
+    weighted = block if w is None else sparse.diags_array(w) @ block
+    near = np.asarray(weighted.sum(axis=0)).ravel() / n
+    first, second = sparse_sums(block, near, w, n)
+    shift = first / n
+    mean = near + shift
+    products = (weighted.T @ block).toarray()
+    matrix = products - np.outer(mean, n * mean)
+    variation = second - n * shift**2
+    return _scatter(block.shape[0], n, (near, shift), matrix, products.diagonal(), variation)
+
+
+def _scatter(
+    count: int, n: float, mean: tuple[Array, Array], matrix: Array, squares: Array, variation: Array
+) -> Scatter:
+    """Sums of one block, with their rounding; what varies by rounding alone does not vary."""
+    # Errors of a sum wander: sqrt(count) / 6 of a unit, added one by one; BLAS does better.
+    rounding = EPS * (8 + np.sqrt(count) / 4) * squares
+    vanished = np.flatnonzero(variation <= EPS * (8 + np.sqrt(count)) * n * mean[1] ** 2)
+    np.fill_diagonal(matrix, variation)
+    matrix[vanished] = 0.0
+    matrix[:, vanished] = 0.0
+    high, low = _two_sum(*mean)
+    return Scatter(n_samples=n, mean=high, mean_rest=low, matrix=matrix, rounding=rounding)
+
+
+def _nothing(n_features: int) -> Scatter:
+    zeros = np.zeros(n_features)
+    matrix = np.zeros((n_features, n_features))
+    return Scatter(n_samples=0.0, mean=zeros, mean_rest=zeros, matrix=matrix, rounding=zeros)
