@@ -65,6 +65,7 @@ class ExtendableMixin:
         if not isinstance(n_components, Integral) or n_components < 1:
             msg = f"n_components={n_components!r} must be a whole number of at least 1"
             raise ValueError(msg)
+        self._refuse_more()
         data = _same_data(self, X, covariance, sample_weight)
         sizes = _sizes_asked_for(self, data) + _more_sizes(self, n_components, n_nonzero, data)
         earlier = self.components_.T.astype(data.S.dtype)
@@ -74,6 +75,9 @@ class ExtendableMixin:
         tell(found)
         store(self, data, _joined(self, found))
         return self
+
+    def _refuse_more(self) -> None:
+        """Raise with the reason where a fitted model cannot be given more components."""
 
 
 def _joined(model: SequentialComponents, found: Found) -> Found:
