@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from loadstone import SparsePCA, load_model, save_model
+from loadstone.constraints import Groups
 from loadstone.extraction.size import size_ladder
 
 
@@ -34,6 +35,8 @@ def test_the_ladder_has_every_small_size_and_ends_at_fifty():
     assert size_ladder(6).tolist() == [1, 2, 3, 4, 5, 6]
     assert size_ladder(1000).tolist() == [1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 50]
     assert size_ladder(1).tolist() == [1]
+    assert size_ladder(12, 6).tolist() == [6, 7, 10, 12]
+    assert size_ladder(1000, 60).tolist() == [60]
 
 
 def test_a_target_out_of_reach_is_told():
@@ -62,3 +65,33 @@ def test_a_second_fit_chooses_again():
     first = model.n_nonzero_
     assert SparsePCA(3, standardize=True, target=0.99).fit(X).n_nonzero_ > first
     assert model.set_params(target=0.99).fit(X).n_nonzero_ > first
+
+
+def test_the_size_has_room_for_what_is_forced_and_counts_only_what_is_open():
+    X = load_wine().data
+    model = SparsePCA(2, standardize=True, forced=range(6), target=0.5).fit(X)
+    assert model.n_nonzero_ == 6
+    assert (model.support_[:, :6]).all()
+    with pytest.warns(UserWarning, match="took 2 features, which recover"):
+        model = SparsePCA(2, standardize=True, forbidden=range(11), target=0.99).fit(X)
+    assert model.n_nonzero_ == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"orthogonality": "disjoint"}, {"orthogonality": "strict", "nonnegative": True}],
+    ids=str,
+)
+def test_components_that_share_nothing_are_as_many_as_asked_for(arguments):
+    X = load_wine().data
+    with pytest.warns(UserWarning, match="took 4 features, which recover"):
+        model = SparsePCA(3, standardize=True, target=1.0, **arguments).fit(X)
+    assert model.cardinality_.tolist() == [4, 4, 4]
+
+
+def test_a_size_chosen_earlier_says_nothing_of_a_constraint():
+    X = np.random.default_rng(0).standard_normal((100, 40))
+    model = SparsePCA(1, effort="fast", target=0.99).fit(X)
+    assert model.n_nonzero_ > 4
+    model.set_params(constraint=Groups([0, 0, 1, 1], 1)).fit(X[:, :4])
+    assert model.cardinality_.tolist() == [2]

@@ -73,3 +73,16 @@ def test_single_precision_says_when_it_runs_out_of_range():
         SparsePCA(n_nonzero=2).fit(X * np.float32(1e10))
     # Ordinary units, such as thousands, make no noise.
     assert SparsePCA(2, n_nonzero=3).fit(X * np.float32(1e5)).n_components_ == 2
+
+
+@pytest.mark.parametrize("route", ["gram", "data"])
+@pytest.mark.parametrize("size", [2, 5])
+def test_a_weak_component_is_found_in_single_precision_too(route, size):
+    # The third component has 9e-5 of the variance, far more than single precision rounds away.
+    from sklearn.datasets import load_wine
+
+    X = load_wine().data
+    double = SparsePCA(3, n_nonzero=size, route=route).fit(X)
+    single = SparsePCA(3, n_nonzero=size, route=route).fit(X.astype(np.float32))
+    assert single.n_components_ == double.n_components_ == 3
+    np.testing.assert_allclose(single.explained_variance_, double.explained_variance_, rtol=1e-2)

@@ -245,6 +245,14 @@ def test_other_data_is_recognised():
         model.add_components(X, 0)
 
 
+def test_components_of_recovery_cannot_be_followed_by_components_of_variance():
+    X = np.random.default_rng(0).normal(size=(30, 6))
+    model = SparsePCA(1, n_nonzero=2, objective="recovery").fit(X)
+    with pytest.raises(ValueError, match="objective='recovery' finds all components together"):
+        model.add_components(X)
+    assert model.n_components_ == 1
+
+
 def test_nothing_left_to_add_is_said():
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = SparsePCA(1, n_nonzero=3, orthogonality="disjoint").fit(X)

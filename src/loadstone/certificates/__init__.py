@@ -6,7 +6,8 @@ for numbers that make it strong. The beginning of a file's name says which kind 
 
 ==============  =================================================================
 ``prove``       the one way in: from a component to its certificate
-``certificate`` what is stated, verified and (``certificate_file``) stored
+``certificate`` what is stated, verified and (``certificate_file``) stored;
+                ``certificate_error`` is what a claim that does not hold raises
 ``problem``     who the rivals are: supports, forced features, signs
 ``bound_*``     limits that hold for every rival, each from a matrix and numbers
 ``proof_*``     how bounds are put together: screening, cases, replay

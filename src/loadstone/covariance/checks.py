@@ -44,6 +44,12 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
                 "X is ragged: its rows have different lengths; give every row one value per feature"
             )
             raise ValueError(msg) from error
+        if "contains NaN" in str(error):
+            msg = (
+                f"{error}; impute or drop missing values, or use ProbabilisticPCA or "
+                "SparseProbabilisticPCA, which handle them"
+            )
+            raise ValueError(msg) from error
         raise
 
 

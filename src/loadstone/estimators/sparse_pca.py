@@ -7,6 +7,7 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import clone
 
 from loadstone._sklearn_compat import Interval, Options, StrOptions
@@ -16,13 +17,14 @@ from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
-from loadstone.estimators.checks import check_sizes
+from loadstone.estimators.checks import check_features, check_sizes
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
+from loadstone.estimators.reading import Reading
 from loadstone.estimators.sequential import Rival, SequentialComponents
 from loadstone.extraction import signed
-from loadstone.extraction.size import SizeChoice, choose_size
+from loadstone.extraction.size import SizeChoice, choose_size, size_ladder
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
@@ -145,8 +147,11 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     def _sizes_on(self, n_components: int, n_features: int) -> list[int]:
         """How many features each component may use; the size chosen where none was given."""
-        chosen = vars(self).get("n_nonzero_", n_features)
-        asked = chosen if isinstance(self.n_nonzero, str) else self.n_nonzero
+        asked = self.n_nonzero
+        if isinstance(asked, str):
+            # A constraint says the size itself, whatever an earlier fit without it chose.
+            earlier = {} if self.constraint is not None else vars(self)
+            asked = earlier.get("n_nonzero_")
         return check_sizes(asked, n_components, n_features)
 
     def _search(self, task: Task) -> Found:
@@ -169,13 +174,29 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     def _size(self, task: Task) -> SizeChoice:
         """The size for ``n_nonzero="auto"``, by quick searches."""
-        quick: SparsePCA = clone(self).set_params(effort="fast", certify=False)
-        n_available = task.data.n_features - int(task.data.moments.constant.sum())
+        quick: SparsePCA = clone(self).set_params(
+            effort="fast", certify=False, refine="warm" if self.refine else False
+        )
 
         def find(size: int) -> Array:
             return quick.set_params(n_nonzero=size)._sized(replace(task, report=silent)).loadings
 
-        return choose_size(task.data.S, self.n_components, n_available, self.target, find)
+        ladder = self._ladder(task.data)
+        return choose_size(task.data.S, self.n_components, ladder, self.target, find)
+
+    def _ladder(self, data: Reading) -> Array:
+        """Sizes to choose from: room for what is forced, features enough for every component."""
+        forced = check_features(self.forced, "forced", data.n_features, data.names)
+        forbidden = check_features(self.forbidden, "forbidden", data.n_features, data.names)
+        n_available = (
+            data.n_features - np.union1d(forbidden, np.flatnonzero(data.moments.constant)).size
+        )
+        if self.orthogonality == "disjoint" or (
+            self.orthogonality == "strict" and self.nonnegative
+        ):
+            # Components that take more than their part leave nothing for the last ones.
+            n_available //= self.n_components
+        return size_ladder(max(1, n_available), max(1, forced.size))
 
     def _sized(self, task: Task) -> Found:
         if self.objective == "variance":

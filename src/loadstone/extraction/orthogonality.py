@@ -155,8 +155,8 @@ class Orthogonality:
             The unrelated search.
         """
         if others.shape[1] == 0 or self.kind == "none":
-            found = search(remaining, constraint)
-        elif self.kind == "quasi":
+            return search(remaining, constraint)
+        if self.kind == "quasi":
             found = _quasi(remaining, others, self.largest_cosine, constraint, search)
         elif self.means_disjoint(constraint):
             found = _disjoint(remaining, others, constraint, search)

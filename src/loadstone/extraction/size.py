@@ -40,16 +40,17 @@ class SizeChoice:
     reached: bool
 
 
-def size_ladder(n_available: int) -> Array:
-    """1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 50: up to the features there are."""
-    largest = min(n_available, LARGEST_SIZE)
+def size_ladder(n_available: int, smallest: int = 1) -> Array:
+    """1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 50: from the smallest size to the features there are."""
+    largest = max(min(n_available, LARGEST_SIZE), smallest)
     steps = EVERY_SIZE * np.sqrt(2.0) ** np.arange(1, 12)
     sizes = np.concatenate([np.arange(1, EVERY_SIZE + 1), np.round(steps).astype(int), [largest]])
-    return np.unique(sizes[sizes <= largest])
+    sizes = np.append(sizes, smallest)
+    return np.unique(sizes[(sizes >= smallest) & (sizes <= largest)])
 
 
 def choose_size(
-    S: Covariance, n_components: int, n_available: int, target: float, find: Callable[[int], Array]
+    S: Covariance, n_components: int, ladder: Array, target: float, find: Callable[[int], Array]
 ) -> SizeChoice:
     """The smallest size whose components recover ``target`` of what PCA recovers.
 
@@ -59,14 +60,13 @@ def choose_size(
         The data.
     n_components : int
         How many components.
-    n_available : int
-        Features that may be used.
+    ladder : ndarray of int
+        Sizes to choose from, ascending.
     target : float
         Share of PCA's recovered variance.
     find : callable
         Loadings of the components of a size.
     """
-    ladder = size_ladder(n_available)
     eigenvalues = leading_eigenpairs(S, min(n_components, S.n_features), 1e-4)[0]
     best = float(np.maximum(eigenvalues, 0).sum())
     shares: dict[int, float] = {}

@@ -141,7 +141,10 @@ class SparsePCACV(Components):
             return read_in_folds(X, standardize=self.standardize)
         if self.route != "data":
             names, rows = _get_feature_names(X), check_rows(X)
-            parts = covariances_of_folds(rows, self._folds(rows), sample_weight)
+            weights, folds = check_weights(sample_weight, rows), self._folds(rows)
+            for fold in folds:
+                _refuse_weightless(weights, fold)
+            parts = covariances_of_folds(rows, folds, sample_weight)
             # Sparse data far from zero keeps its digits only as rows.
             with suppress(LostDigitsError):
                 if parts is not None:
@@ -234,16 +237,11 @@ def _held_out_score(model: SparsePCA, data: Reading, fold: Fold | HeldOut) -> fl
         return fold.share_explained(model._search(alone).loadings)
     train, test = fold
     weights = data.weights
-    if weights is not None and not weights[test].any():
-        msg = (
-            f"a fold holds out {test.size} sample(s) that all have weight 0, so there is nothing to "
-            "score; shuffle the folds, or drop samples of weight 0"
-        )
-        raise ValueError(msg)
+    _refuse_weightless(weights, fold)
     rows = _safe_indexing(data.rows, train)
     part = read_rows(
         rows,
-        None if weights is None else check_weights(weights[train], rows),
+        None if weights is None else weights[train],
         standardize=model.standardize,
         route=model.route,
         n_products=model._expected_products(),
@@ -256,6 +254,20 @@ def _held_out_score(model: SparsePCA, data: Reading, fold: Fold | HeldOut) -> fl
         part.moments.scale,
         None if weights is None else weights[test],
     )
+
+
+def _refuse_weightless(weights: Array | None, fold: Fold) -> None:
+    """Raise where the samples of one side of a fold do not count."""
+    if weights is None:
+        return
+    train, test = fold
+    check_weights(weights[train], train)
+    if not weights[test].any():
+        msg = (
+            f"a fold holds out {test.size} sample(s) that all have weight 0, so there is nothing to "
+            "score; shuffle the folds, or drop samples of weight 0"
+        )
+        raise ValueError(msg)
 
 
 def choose(scores: Array, rule: str) -> int:
