@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from loadstone.commands.methods import OptionError, build_estimator, default_size, parse_size
-from loadstone.commands.outputs import write_scores, write_together
+from loadstone.commands.outputs import RESULTS, write_scores, write_together
 from loadstone.commands.progress import ComponentProgress, Stages, stages
 from loadstone.commands.restrictions import Restriction
 from loadstone.commands.terminal import Loading, Terminal, loadings_table
-from loadstone.files.atomic import refuse_existing
+from loadstone.files.atomic import refuse_existing, refuse_foreign
+from loadstone.files.spreadsheet import write_csv
 from loadstone.files.table import Table
 from loadstone.files.tables import read_table
 from loadstone.report.headline import percent
@@ -73,11 +74,12 @@ class Request:
 def fit(terminal: Terminal, request: Request) -> None:
     """Read, fit, write, and say what was found."""
     request.restriction.refuse_conflicts(request.options, with_path=request.with_path)
-    names = ["loadings.csv", "scores.csv", "model.npz"]
     refuse_existing(
-        [request.folder / n for n in [*names, *(["report.html"] * request.with_report)]],
-        force=request.force,
+        [request.folder / name for name in RESULTS],
+        force=True,
+        inputs=[request.reading.file, *request.restriction.files],
     )
+    refuse_foreign(request.folder, RESULTS, force=request.force)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")
         table, options = asked(request.reading.table(), request)
@@ -196,7 +198,7 @@ def _write(request: Request, model: Any, table: Table, summary: dict[str, Any]) 
 
     X = named(table)
     writers: dict[str, Any] = {
-        "loadings.csv": lambda p: model.loadings_table(table.feature_names).to_csv(p, index=False),
+        "loadings.csv": lambda p: write_csv(model.loadings_table(table.feature_names), p),
         "scores.csv": lambda p: write_scores(
             p, np.asarray(model.transform(X)), table.sample_names, table.labels
         ),

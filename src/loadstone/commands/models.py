@@ -21,7 +21,7 @@ def transform(
     terminal: Terminal, model_file: Path, reading: Reading, output: Path, *, force: bool
 ) -> None:
     """Project new samples on the components of a model."""
-    refuse_existing([output], force=force)
+    refuse_existing([output], force=force, inputs=[model_file, reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = _opened(terminal, model_file, reading, steps)
         scores = np.asarray(model.transform(named(table)))
@@ -39,7 +39,7 @@ def report(
     """Write the report of a model on the data it was fitted to."""
     from loadstone.report.render import Report
 
-    refuse_existing([output], force=force)
+    refuse_existing([output], force=force, inputs=[model_file, reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = _opened(terminal, model_file, reading, steps)
         steps.next("Summing up")

@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from loadstone.files.atomic import refuse_existing
-from loadstone.files.errors import UnwritableFileError
+from loadstone.files.atomic import refuse_existing, writing, writing_folder
+from loadstone.files.spreadsheet import write_csv
+
+#: Whatever a folder of results may hold.
+RESULTS = ("loadings.csv", "scores.csv", "model.npz", "report.html")
 
 
 def write_together(
     folder: Path, writers: dict[str, Callable[[Path], Any]], *, force: bool
 ) -> list[Path]:
-    """Write files under other names first, and move them in when all are complete."""
-    targets = [folder / name for name in writers]
-    refuse_existing(targets, force=force)
-    try:
-        # Beside the folder, so that none is left if the work fails; inside if it is there.
-        place = folder if folder.exists() else folder.parent
-        place.mkdir(parents=True, exist_ok=True)
-        workshop = Path(tempfile.mkdtemp(prefix=".loadstone-", dir=place))
-    except OSError as error:
-        msg = f"{folder} could not be written ({error.strerror}); nothing was left behind"
-        raise UnwritableFileError(msg) from error
-    try:
+    """A folder of results, which appears as a whole or not at all."""
+    with writing_folder(folder, RESULTS, force=force) as workshop:
         for name, write in writers.items():
             write(workshop / name)
-        folder.mkdir(exist_ok=True)
-        for target in targets:
-            (workshop / target.name).replace(target)
-    except OSError as error:
-        reason = error.strerror or error
-        msg = f"the results could not be written to {folder} ({reason}); nothing was left behind"
-        raise UnwritableFileError(msg) from error
-    finally:
-        shutil.rmtree(workshop, ignore_errors=True)
-    return targets
+    return [folder / name for name in writers]
+
+
+def write_beside(writers: dict[Path, Callable[[Path], Any]], *, force: bool) -> None:
+    """Files in a folder of others: all are complete before the first one takes its place."""
+    refuse_existing(list(writers), force=force)
+    with ExitStack() as stack:
+        for path, write in writers.items():
+            write(stack.enter_context(writing(path)))
 
 
 def write_scores(path: Path, scores: Any, sample_names: Any, labels: Any) -> None:
@@ -53,4 +44,4 @@ def write_scores(path: Path, scores: Any, sample_names: Any, labels: Any) -> Non
         frame.insert(0, "label", np.asarray(labels))
     names = np.arange(1, n_samples + 1) if sample_names is None else sample_names
     frame.insert(0, "sample", names)
-    frame.to_csv(path, index=False)
+    write_csv(frame, path)

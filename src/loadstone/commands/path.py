@@ -8,10 +8,11 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from loadstone.commands.fit import Reading, named
-from loadstone.commands.outputs import write_together
+from loadstone.commands.outputs import write_beside
 from loadstone.commands.progress import stages
 from loadstone.commands.terminal import Terminal, bar
 from loadstone.files.atomic import refuse_existing
+from loadstone.files.spreadsheet import write_csv
 from loadstone.report.headline import percent
 
 #: Rows the terminal shows; the file has all.
@@ -31,7 +32,7 @@ def path(
     from loadstone.selection.suggest import suggest_cardinality
 
     picture = output.with_suffix(".png")
-    refuse_existing([output, picture], force=force)
+    refuse_existing([output, picture], force=force, inputs=[reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {reading.file.name}")
         table = reading.table()
@@ -42,10 +43,10 @@ def path(
         suggestion = suggest_cardinality(found)
         size, why = int(suggestion.n_nonzero), str(suggestion.reason)
         writers = {
-            output.name: lambda place: found.to_frame().to_csv(place, index=False),
-            picture.name: lambda place: _draw(found, size, place),
+            output: lambda place: write_csv(found.to_frame(), place),
+            picture: lambda place: _draw(found, size, place),
         }
-        write_together(output.parent, writers, force=force)
+        write_beside(writers, force=force)
     _print(terminal, found, size, why)
     terminal.say(f"wrote {output} and {picture}")
     terminal.result(

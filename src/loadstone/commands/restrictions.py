@@ -28,6 +28,11 @@ class Restriction:
         """Whether there is anything."""
         return self.groups is not None or self.signs is not None
 
+    @property
+    def files(self) -> list[Path]:
+        """What is read for it; a column of that name is no file, and does no harm here."""
+        return [Path(source) for source in (self.groups, self.signs) if source is not None]
+
     def refuse_conflicts(self, options: Mapping[str, Any], *, with_path: bool) -> None:
         """Raise where options contradict each other; no file has been read yet."""
         if self.groups is not None and self.signs is not None:
