@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 #: Raised whenever contracts grow; a fall means something is no longer discovered.
-AT_LEAST = 1900
+AT_LEAST = 3500
 
 
 def test_contracts_are_collected():
