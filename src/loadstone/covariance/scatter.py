@@ -59,7 +59,7 @@ class Scatter:
         matrix = np.outer(between, (large.n_samples * share) * between)
         matrix += large.matrix
         matrix += small.matrix
-        new = 4 * EPS * matrix.diagonal()
+        new = 8 * EPS * matrix.diagonal()
         rounding = np.sqrt(large.rounding**2 + small.rounding**2 + new**2)
         return Scatter(n_samples=n, mean=mean, mean_rest=rest, matrix=matrix, rounding=rounding)
 
@@ -75,7 +75,7 @@ class Scatter:
         matrix = self.matrix - part.matrix
         matrix -= np.outer(between, (self.n_samples * share) * between)
         # An error in the mean counts more, the more is taken away.
-        new = (4 + 2 * np.sqrt(share)) * EPS * self.matrix.diagonal()
+        new = (8 + 4 * np.sqrt(share)) * EPS * self.matrix.diagonal()
         rounding = np.sqrt(self.rounding**2 + part.rounding**2 + new**2)
         return Scatter(n_samples=n, mean=mean, mean_rest=rest, matrix=matrix, rounding=rounding)
 
