@@ -21,8 +21,6 @@ Names = Sequence[str] | Array
 PSD_TOL = 1e-6
 #: Beyond this, or its inverse, squares of variances overflow or vanish.
 LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
-
-
 #: What scikit-learn's own check of arrays is asked for.
 _ARRAYS: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 
@@ -150,6 +148,9 @@ def check_weights(sample_weight: Any, X: Any) -> Any:
 def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64) -> None:
     """Refuse data without variance, with NaN, or beyond the range of its precision."""
     bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
+    if bad.size and np.isfinite(moments.mean).all():
+        msg = f"the squares of feature(s) {_named(bad, names)} overflow; rescale X to a usual unit"
+        raise ValueError(msg)
     if bad.size:
         msg = (
             f"Input X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "
