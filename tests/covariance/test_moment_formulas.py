@@ -9,7 +9,7 @@ from scipy import sparse
 
 from loadstone.covariance import ExplicitCovariance, covariance_of, variances_of
 from loadstone.covariance.containers import rows_of
-from loadstone.covariance.moments import Moments, cancellation, constant_features
+from loadstone.covariance.moments import constant_features
 from loadstone.covariance.route import choose_route
 from loadstone.estimators.reading import read
 
@@ -77,18 +77,12 @@ def test_a_small_feature_on_a_small_mean_is_not_constant():
     np.testing.assert_allclose(moments.variance, X.var(axis=0, ddof=1), rtol=1e-9)
 
 
-def test_cancellation_is_mean_over_deviation_of_the_features_that_vary():
-    constant = np.array([False, False, True])
-    moments = Moments(10.0, np.array([-8.0, 3.0, 9e9]), np.array([4.0, 9.0, 0.0]), constant, None)
-    assert cancellation(moments) == pytest.approx(4.0)
-    none = Moments(10.0, np.ones(1), np.zeros(1), np.array([True]), None)
-    assert cancellation(none) == 0.0
-
-
-def test_sparse_data_far_from_zero_is_told_of_lost_digits():
-    X = sparse.csr_array(np.random.default_rng(4).standard_normal((40, 3)) + 1e6)
-    assert any("route='data'" in remark for remark in read(X, route="gram").remarks)
-    assert read(X, route="data").remarks == ()
+def test_sparse_data_far_from_zero_has_nothing_to_be_told():
+    X = np.random.default_rng(4).standard_normal((40, 3)) + 1e6
+    for route in ("gram", "data"):
+        reading = read(sparse.csr_array(X), route=route)
+        assert reading.remarks == ()
+        np.testing.assert_allclose(reading.S @ np.eye(3), np.cov(X.T), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -193,3 +187,34 @@ def test_many_samples_do_not_make_a_feature_constant():
     mean, variance = np.array([0.0, 30.0, 5.0]), np.array([1.0, 1.0, 0.0])
     constant = constant_features(1e9, mean, variance, np.dtype(np.float32))
     assert constant.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e9])
+def test_the_gram_matrix_of_sparse_data_keeps_its_digits_at_a_large_mean(ratio, weighted):
+    from scipy import sparse
+
+    from loadstone.covariance import covariance_of
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 5))
+    X[:, :3] += ratio * np.array([1, -1, 2])
+    X[rng.random(50) < 0.6, 3] = 0
+    X[7, 0] = 0 if ratio == 1e3 else X[7, 0]
+    weights = rng.uniform(1, 2, 50) if weighted else np.ones(50)
+    mean = weights @ X / weights.sum()
+    expected = (X - mean).T * weights @ (X - mean) / (weights.sum() - 1)
+    S, _ = covariance_of(sparse.csr_array(X), route="gram", sample_weight=weights)
+    np.testing.assert_allclose(S.matrix, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+def test_explained_variance_stays_below_the_total_at_a_large_mean():
+    from scipy import sparse
+
+    from loadstone import ExactSparsePCA
+
+    X = np.random.default_rng(0).standard_normal((60, 6)) + 1e8
+    model = ExactSparsePCA(1, n_nonzero=2).fit(sparse.csr_array(X))
+    dense = ExactSparsePCA(1, n_nonzero=2).fit(X)
+    assert model.explained_variance_[0] <= X.var(axis=0, ddof=1).sum()
+    np.testing.assert_allclose(model.explained_variance_, dense.explained_variance_, rtol=1e-6)

@@ -201,10 +201,12 @@ def test_large_means_do_not_cost_digits():
         np.testing.assert_allclose(model.explained_variance_, exact.explained_variance_, rtol=1e-6)
 
 
-def test_sparse_gram_of_nearly_constant_data_warns():
-    data = sparse.csr_array(X[:, :3] * 1e-3 + 100)
-    with pytest.warns(UserWarning, match="route='data'"):
-        SparsePCA(n_nonzero=2, route="gram").fit(data)
+def test_the_sparse_gram_of_nearly_constant_data_keeps_its_digits():
+    data = X[:, :3] * 1e-3 + 100
+    dense = SparsePCA(n_nonzero=2).fit(data)
+    found = SparsePCA(n_nonzero=2, route="gram").fit(sparse.csr_array(data))
+    np.testing.assert_allclose(found.components_, dense.components_, rtol=1e-6)
+    np.testing.assert_allclose(found.explained_variance_, dense.explained_variance_, rtol=1e-6)
 
 
 def test_warm_start_reuses_the_first_component():
@@ -236,3 +238,14 @@ def test_a_mask_means_missing_and_is_never_dropped():
     square = np.ma.array(np.cov(X.T), mask=np.eye(4, dtype=bool))
     with pytest.raises(ValueError, match="masked"):
         SparsePCA(n_nonzero=2).fit_covariance(square)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e200, 1e300])
+def test_an_overflow_is_called_one_and_comes_without_warnings(scale):
+    from loadstone import SparsePCA
+
+    X = np.random.default_rng(0).standard_normal((30, 4)) * scale
+    # Warnings are errors in these tests.
+    with pytest.raises(ValueError, match="rescale X") as caught:
+        SparsePCA(n_nonzero=2).fit(X)
+    assert "NaN" not in str(caught.value)

@@ -124,3 +124,15 @@ def test_sparse_data_is_summarised_without_being_made_dense(wine):
     X = sparse.csr_array(wine.data.to_numpy())
     model = SparsePCA(2, n_nonzero=3).fit(X)
     assert summarise(model, X)["pca"]["share_reached"] > 0.5
+
+
+def test_data_is_taken_in_every_form_an_estimator_takes():
+    from scipy import sparse
+
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    model = SparsePCA(2, n_nonzero=2).fit(X)
+    expected = summarise(model, X)["headline"]
+    for same in (X.tolist(), sparse.bsr_array(X), sparse.dia_array(X)):
+        assert summarise(model, same)["headline"] == expected
+    with pytest.raises(ValueError, match="2D array"):
+        summarise(model, X[:, 0])

@@ -154,6 +154,10 @@ def check_block_weights(sample_weight: Any, X: Any) -> Any:
 def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64) -> None:
     """Refuse data without variance, with NaN, or beyond the range of its precision."""
     bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
+    if bad.size and np.isfinite(moments.mean).all():
+        features = named_features(bad, names)
+        msg = f"the squares of feature(s) {features} overflow; rescale X to a usual unit"
+        raise ValueError(msg)
     if bad.size:
         msg = (
             f"Input X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "

@@ -55,23 +55,58 @@ def reference_point(rows: Rows) -> Array:
 
 def accumulate_moments(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
     """Sum of weights, mean and variance; one pass and a look at the first block."""
-    reference = reference_point(rows)
-    total, first, second = rows.sum_over_blocks(_moment_sums, reference, weights)
+    # What overflows is infinite, and refused with a sentence afterwards.
+    with np.errstate(over="ignore", invalid="ignore"):
+        reference = reference_point(rows)
+        total, first, second = rows.sum_over_blocks(_moment_sums, reference, weights)
     return _finish(total, first, second, reference, rows.dtype)
 
 
 def accumulate_gram(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
     """Sum of weights, mean and covariance matrix; the passes of :func:`accumulate_moments`.
 
-    A sparse Gram matrix can only be formed about zero. Its diagonal, which says what
-    varies at all, takes a pass of its own and keeps its digits.
+    A sparse Gram matrix is formed about zero, but for features without zeros: nothing is filled
+    in where those are shifted, and no others can have a mean far above their deviation. Its
+    diagonal, which says what varies at all, takes a pass of its own and keeps its digits.
     """
-    reference = np.zeros(rows.shape[1], rows.dtype) if rows.is_sparse else reference_point(rows)
-    total, first, second = rows.sum_over_blocks(_gram_sums, reference, weights)
+    reference = _where_full(rows) if rows.is_sparse else reference_point(rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total, first, second = rows.sum_over_blocks(_gram_sums, reference, weights)
     n, mean, matrix = _finish(total, first, second, reference, rows.dtype)
     if rows.is_sparse:
         np.fill_diagonal(matrix, accumulate_moments(rows, weights)[2])
     return n, mean, matrix
+
+
+def _where_full(rows: Rows) -> Array:
+    """The reference point of features whose entries are all stored; zero for the others."""
+    block = rows.first_block().tocoo()
+    full = np.bincount(block.coords[1], minlength=block.shape[1]) >= block.shape[0]
+    if not full.any():
+        return np.zeros(rows.shape[1], rows.dtype)
+    return np.where(full, reference_point(rows), 0).astype(rows.dtype)
+
+
+def _shifted(block: Any, reference: Array) -> Any:
+    """A sparse block without the reference point; zeros of shifted features are written out."""
+    moved = np.flatnonzero(reference)
+    if moved.size == 0:
+        return block
+    shifted = sparse.csc_array(block, copy=True)
+    shifted.sum_duplicates()
+    counts = np.diff(shifted.indptr)
+    shifted.data -= np.repeat(reference, counts)
+    lacking = moved[counts[moved] < block.shape[0]]
+    if lacking.size == 0:
+        return shifted.tocsr()
+    absent = [
+        np.setdiff1d(np.arange(block.shape[0]), shifted.indices[slice(*shifted.indptr[j : j + 2])])
+        for j in lacking
+    ]
+    columns = np.repeat(lacking, [rows.size for rows in absent])
+    places = (np.concatenate(absent), columns)
+    filled = sparse.coo_array((-reference[columns], places), shape=block.shape)
+    return (shifted + filled.tocsc()).tocsr()
 
 
 def _finish(
@@ -79,13 +114,14 @@ def _finish(
 ) -> tuple[float, Array, Array]:
     n = float(total)
     shift = first / n
-    correction = np.outer(shift, shift) if second.ndim == 2 else shift**2
-    result = (second - n * correction) / (n - 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        correction = np.outer(shift, shift) if second.ndim == 2 else shift**2
+        result = (second - n * correction) / (n - 1.0)
     # What is left of a difference of equal numbers is rounding, not variance.
     squares = second.diagonal() if second.ndim == 2 else second
     variance = result.diagonal() if second.ndim == 2 else result
     rounding = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps * squares / (n - 1.0)
-    vanished = np.flatnonzero(variance <= rounding)
+    vanished = np.flatnonzero((variance <= rounding) & np.isfinite(squares))
     if second.ndim == 2:
         result[vanished, vanished] = 0.0
     else:
@@ -140,6 +176,7 @@ def _gram_sums(
     w = None if weights is None else weights[rows]
     total = np.float64(block.shape[0]) if w is None else w.sum(dtype=np.float64)
     if sparse.issparse(block):
+        block = _shifted(block, reference)
         ones = np.ones(block.shape[0]) if w is None else w.astype(np.float64)
         weighted = block if w is None else sparse.diags_array(w) @ block
         return np.asarray(total), block.T @ ones, (weighted.T @ block).toarray()
@@ -159,13 +196,6 @@ def _gram_sums(
 def constant_features(n: float, mean: Array, variance: Array, dtype: np.dtype[Any]) -> Array:
     """Features that vary no more than rounding makes a constant one vary."""
     slack = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps
-    result: Array = variance <= slack * variance + (slack * mean) ** 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        result: Array = variance <= slack * variance + (slack * mean) ** 2
     return result
-
-
-def cancellation(moments: Moments) -> float:
-    """Largest mean/std among varying features: how many digits implicit centring costs."""
-    varying = ~moments.constant
-    if not varying.any():
-        return 0.0
-    return float(np.max(np.abs(moments.mean[varying]) / np.sqrt(moments.variance[varying])))

@@ -34,8 +34,6 @@ ROUTES = ("auto", "gram", "data")
 MAX_GRAM_BYTES = 512 << 20
 #: Columns multiplied per feature from which on the matrix pays.
 GRAM_PAYS_AFTER = 1 / 9
-#: mean/std from which on a sparse Gram matrix loses half of its digits.
-CANCELLATION_LIMIT = 1e4
 
 
 def choose_route(rows: Rows, route: str, n_products: int) -> str:

@@ -24,10 +24,8 @@ from loadstone.covariance.checks import (
     check_weights,
     constant_remark,
 )
-from loadstone.covariance.containers import is_dask, rows_of
+from loadstone.covariance.containers import is_dask
 from loadstone.covariance.given import check_covariance
-from loadstone.covariance.moments import cancellation
-from loadstone.covariance.route import CANCELLATION_LIMIT
 from loadstone.solvers.incomplete_rows import (
     has_missing,
     refuse_empty,
@@ -139,7 +137,7 @@ def read_rows(
     if missing:
         refuse_missing_in_dask(rows, moments)
     check_moments(moments, names, S.dtype)
-    remarks = constant_remark(moments, names) + _cancellation_remark(rows, S, moments)
+    remarks = constant_remark(moments, names)
     return Reading(S=S, moments=moments, names=names, remarks=remarks)
 
 
@@ -239,16 +237,3 @@ def _standardized(S: Covariance, *, standardize: bool) -> tuple[Covariance, Mome
         S = ExplicitCovariance(matrix, S.n_samples)
     variance = S.diagonal().astype(np.float64)
     return S, Moments(S.n_samples, mean, variance, variance <= 0, scale)
-
-
-def _cancellation_remark(rows: Any, S: Covariance, moments: Moments) -> tuple[str, ...]:
-    """Centring a sparse Gram matrix after it was formed costs digits."""
-    if not (isinstance(S, ExplicitCovariance) and rows_of(rows).is_sparse):
-        return ()
-    ratio = cancellation(moments)
-    if ratio <= CANCELLATION_LIMIT:
-        return ()
-    return (
-        f"a sparse feature has a mean {ratio:.0e} times its standard deviation; the Gram matrix "
-        "of sparse data loses digits there. Use route='data', or subtract a constant first.",
-    )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from loadstone._version import __version__
 from loadstone.constraints import Constraint
 from loadstone.covariance import SampleCovariance
+from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.projection import groups_of
 from loadstone.plotting.fitted import names_of, pca_variances, ranked_features
 from loadstone.plotting.overlap import support_overlap
@@ -70,6 +71,7 @@ def summarise(
     '2 components, 6 of 13 features, 63 % of the variance PCA reaches with all of them.'
     """
     check_is_fitted(estimator, "components_")
+    X = X if X is None or hasattr(X, "columns") else check_new_rows(estimator, X, allow_nan=True)
     names = names_of(estimator, feature_names)
     notes = list(notes)
     parameters = estimator.get_params(deep=False)
