@@ -71,7 +71,8 @@ def summarise(
     '2 components, 6 of 13 features, 63 % of the variance PCA reaches with all of them.'
     """
     check_is_fitted(estimator, "components_")
-    X = X if X is None or hasattr(X, "columns") else check_new_rows(estimator, X, allow_nan=True)
+    as_it_is = X is None or isinstance(X, SampleCovariance) or hasattr(X, "columns")
+    X = X if as_it_is else check_new_rows(estimator, X, allow_nan=True)
     names = names_of(estimator, feature_names)
     notes = list(notes)
     parameters = estimator.get_params(deep=False)
