@@ -13,17 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, covariance_of
 from loadstone.covariance.containers import PerFeature, float_dtype, is_dask, rows_of
+from loadstone.covariance.scores import lazily, project, project_block, squares_and_scores
 from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
 from loadstone.estimators.base import Components
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.projection import (
-    check_scores,
-    lazily,
-    project,
-    project_block,
-    squares_and_scores,
-)
+from loadstone.estimators.projection import check_scores
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
 from loadstone.solvers.factor_model import FactorModel
