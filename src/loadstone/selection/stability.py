@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
 from loadstone._sklearn_compat import _get_feature_names
+from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, SampleCovariance
 from loadstone.covariance.checks import check_rows
 from loadstone.estimators.base import FitMixin, seeded
@@ -144,8 +144,8 @@ def stability_selection(
         estimator.check_parameters()
         choose = _searched
         X = X if by_blocks else check_rows(X, allow_nan=True)
-    chosen = Parallel(n_jobs=n_jobs)(delayed(choose)(estimator, X, half, names) for half in halves)
-    counts = np.asarray(chosen, dtype=float)
+    calls = ((estimator, X, half, names) for half in halves)
+    counts = np.asarray(list(in_parallel(choose, calls, n_jobs)), dtype=float)
     frequency = counts.mean(axis=0)
     order = np.argsort(-frequency, kind="stable")
     q = float(counts.sum(axis=1).mean())
