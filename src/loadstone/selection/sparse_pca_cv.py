@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -12,11 +11,11 @@ import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
-from loadstone._sklearn_compat import StrOptions, _get_feature_names
+from loadstone._sklearn_compat import StrOptions
 from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, SampleCovariance
 from loadstone.covariance.checks import check_rows, check_weights
-from loadstone.covariance.lost_digits import LostDigitsError
+from loadstone.covariance.opened import feature_names
 from loadstone.covariance.scores import share_explained
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.found import Found, Task
@@ -141,16 +140,14 @@ class SparsePCACV(Components):
             self._check_given_folds(X, sample_weight)
             return read_in_folds(X, standardize=self.standardize)
         if self.route != "data":
-            names, rows = _get_feature_names(X), check_rows(X)
+            names, rows = feature_names(X), check_rows(X)
             weights, folds = check_weights(sample_weight, rows), self._folds(rows)
             for fold in folds:
                 _refuse_weightless(weights, fold)
             parts = covariances_of_folds(rows, folds, sample_weight)
-            # Sparse data far from zero keeps its digits only as rows.
-            with suppress(LostDigitsError):
-                if parts is not None:
-                    named = [replace(part, names=names) for part in parts]
-                    return read_in_folds(named, standardize=self.standardize)
+            if parts is not None:
+                named = [replace(part, names=names) for part in parts]
+                return read_in_folds(named, standardize=self.standardize)
         return super()._read(X, sample_weight)
 
     def _check_given_folds(self, parts: Any, sample_weight: Any) -> None:
