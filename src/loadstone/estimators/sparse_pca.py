@@ -179,7 +179,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         )
 
         def find(size: int) -> Array:
-            return quick.set_params(n_nonzero=size)._sized(replace(task, report=silent)).loadings
+            quiet = replace(task, report=silent, n_pricings=0)
+            return quick.set_params(n_nonzero=size)._sized(quiet).loadings
 
         ladder = self._ladder(task.data)
         return choose_size(task.data.S, self.n_components, ladder, self.target, find)

@@ -14,6 +14,7 @@ import numpy as np
 
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
+from loadstone.covariance.working_set import Looked
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
 from loadstone.extraction.refine import refine
@@ -45,12 +46,15 @@ class Extraction:
         Why there are fewer components than asked for.
     left : tuple of Covariance
         What earlier components left for each of them; empty where nobody deflated.
+    looked : Looked or None
+        How far the search looked, where it did not look at all features.
     """
 
     matrix: Array
     searches: tuple[Loadings, ...]
     exhausted: str | None = None
     left: tuple[Covariance, ...] = ()
+    looked: Looked | None = None
 
 
 @dataclass(frozen=True)
