@@ -167,7 +167,9 @@ class SampleGram:
             raise MemoryError(msg)
         missing = self.known.missing(features)
         if missing.size:
-            self.remember(missing, self.strips.fold(_columns_part, _side_by_side, missing), features)
+            self.remember(
+                missing, self.strips.fold(_columns_part, _side_by_side, missing), features
+            )
         return self.known[features]
 
     def remember(self, features: Support, values: Array, needed: Support) -> None:

@@ -52,7 +52,8 @@ class SampleSpace:
         V = self.base.back_project(self.scores)
         if self.U.shape[1]:
             V += self.U @ self.shares.astype(V.dtype)
-        return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(V.dtype).tiny)
+        V /= np.maximum(np.linalg.norm(V, axis=0), np.finfo(V.dtype).tiny)
+        return V
 
 
 def lies_in_samples(S: Covariance) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -138,7 +139,7 @@ class DaskStrips:
         width = max(1, largest // self.shape[0])
         edges = np.cumsum([0, *self.X.chunks[1]]).tolist()
         strips: list[tuple[slice, list[Any]]] = []
-        for column, (lo, hi) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        for column, (lo, hi) in enumerate(pairwise(edges)):
             if blocks.shape[0] == 1:
                 if hi > lo:
                     strips.append((slice(lo, hi), [blocks[0, column]]))

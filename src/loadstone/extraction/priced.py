@@ -52,9 +52,7 @@ def extract(
     See there; ``n_pricings`` is how often all features are asked whether they want in.
     """
     if not isinstance(S, SampleGram) or not _suits(S, constraints, plan):
-        return one_by_one(
-            S, constraints, plan, rng, starts=starts, report=report, earlier=earlier
-        )
+        return one_by_one(S, constraints, plan, rng, starts=starts, report=report, earlier=earlier)
     plan.refuse(constraints)
     seed = int(rng.integers(2**63))
 
