@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
 
+from loadstone.covariance.cluster import compute
 from loadstone.covariance.containers import (
     MAPPED_BYTES,
     MappedRows,
@@ -23,6 +25,7 @@ from loadstone.covariance.containers import (
     float_dtype,
     is_dask,
 )
+from loadstone.covariance.passes import pass_done
 from loadstone.covariance.protocol import Array
 
 T = TypeVar("T")
@@ -83,6 +86,8 @@ class SlicedStrips:
             part = f(self._read(features), features, *args)
             total = part if total is None else merge(total, part)
         assert total is not None
+        if isinstance(self.X, np.memmap):
+            pass_done()
         return total
 
     def _read(self, features: slice) -> Array:
@@ -119,45 +124,64 @@ class DaskStrips:
 
         # Arguments become one node of the graph each: a cluster sends them once per worker.
         shared = [delayed(arg, traverse=False) for arg in args]
-        task, join = delayed(_on_strip, pure=False), delayed(merge, pure=False)
-        parts = [
-            task(f, pieces, features, self.dtype, *shared) for features, pieces in self._strips()
-        ]
+        parts = self._whole(f, shared) if self.X.numblocks[0] == 1 else self._cut(f, shared)
+        join = delayed(merge, pure=False)
         while len(parts) > 1:
             pairs = [join(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
             parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
-        result: T = parts[0].compute()
-        return result
+        (result,) = compute(parts)
+        return cast("T", result)
 
-    def _strips(self) -> list[tuple[slice, list[Any]]]:
-        """The features of each strip, and the pieces of chunks it is put together from."""
+    def _whole(self, f: Callable[..., Any], shared: list[Any]) -> list[Any]:
+        """One task that reads a chunk of columns and reduces it."""
+        import dask.array as da
+
+        starts = np.cumsum([0, *self.X.chunks[1][:-1]])
+        pairs: list[Any] = [self.X, (0, 1), da.from_array(starts, chunks=1), (1,)]  # type: ignore[no-untyped-call]
+        for arg in shared:
+            pairs += [arg, None]
+        mapped = da.blockwise(  # type: ignore[no-untyped-call]
+            partial(_on_chunk, f, self.dtype),
+            (0, 1),
+            *pairs,
+            dtype=object,
+            meta=np.empty((0, 0), dtype=object),
+            align_arrays=False,
+        )
+        return list(mapped.to_delayed().ravel())
+
+    def _cut(self, f: Callable[..., Any], shared: list[Any]) -> list[Any]:
+        """One task for each strip that is put together from pieces of row chunks."""
         from dask.delayed import delayed
 
-        cut = delayed(_cut, pure=False)
+        cut, task = delayed(_piece, pure=False), delayed(_on_pieces, pure=False)
         blocks = self.X.to_delayed()
         largest = max(self.X.chunks[0]) * max(self.X.chunks[1])
         width = max(1, largest // self.shape[0])
         edges = np.cumsum([0, *self.X.chunks[1]]).tolist()
-        strips: list[tuple[slice, list[Any]]] = []
+        parts = []
         for column, (lo, hi) in enumerate(pairwise(edges)):
-            if blocks.shape[0] == 1:
-                if hi > lo:
-                    strips.append((slice(lo, hi), [blocks[0, column]]))
-                continue
             for start in range(lo, hi, width):
                 stop = min(start + width, hi)
                 pieces = [cut(block, slice(start - lo, stop - lo)) for block in blocks[:, column]]
-                strips.append((slice(start, stop), pieces))
-        return strips
+                parts.append(task(f, self.dtype, pieces, slice(start, stop), *shared))
+        return parts
 
 
-def _cut(block: Any, features: slice) -> Any:
+def _piece(block: Any, features: slice) -> Any:
     # A copy: a view would keep the whole chunk alive until the last strip is done.
     return block[:, features].copy()
 
 
-def _on_strip(
-    f: Callable[..., Any], pieces: list[Any], features: slice, dtype: np.dtype[Any], *args: Any
+def _on_pieces(
+    f: Callable[..., Any], dtype: np.dtype[Any], pieces: list[Any], features: slice, *args: Any
 ) -> Any:
-    strip = dense(pieces[0]) if len(pieces) == 1 else np.vstack([dense(p) for p in pieces])
+    strip = np.vstack([dense(piece) for piece in pieces])
     return f(strip.astype(dtype, copy=False), features, *args)
+
+
+def _on_chunk(
+    f: Callable[..., Any], dtype: np.dtype[Any], chunk: Any, start: Array, *args: Any
+) -> Any:
+    features = slice(int(start[0]), int(start[0]) + chunk.shape[1])
+    return f(dense(chunk).astype(dtype, copy=False), features, *args)
