@@ -26,6 +26,8 @@ from loadstone.covariance.twins import N_BITS, codes_of, near_twins
 
 #: Columns that are remembered, and the largest block of them that is put together, in bytes.
 MAX_COLUMN_BYTES = 128 << 20
+#: Features with near twins that are remembered.
+N_TWINS = 1024
 #: Columns drawn evenly from all features, for directions that no principal component shows.
 N_PILOTS = 64
 
@@ -110,7 +112,7 @@ class SampleGram:
         moments = finish(n, mean, variance, strips.dtype)
         known = KnownColumns(n_rows, strips.dtype)
         varying = np.flatnonzero(~moments.constant)
-        twins = varying[near_twins(codes[varying])]
+        twins = varying[near_twins(codes[varying], N_TWINS)]
         return cls(strips, moments, (gram + gram.T) / 2, centring, twins, pilots, known)
 
     @property

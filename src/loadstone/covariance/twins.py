@@ -1,8 +1,9 @@
-"""Features that are nearly copies of each other, from 64 bits of each.
+"""Features that are nearly copies of each other, from 128 bits of each.
 
 Bit b of a feature is the sign of its centred column along random direction b. Two columns at
-correlation r differ in a share arccos(|r|) / pi of the bits, up to a flip of all of them, so
-that near twins stand out among any number of features, without comparing every pair.
+correlation r differ in a share arccos(|r|) / pi of the bits, up to a flip of all of them. Codes
+are sorted by their bits, beginning with another one each time, and compared with those that
+follow: near twins share a run of bits somewhere and meet, without comparing every pair.
 """
 
 from __future__ import annotations
@@ -11,35 +12,52 @@ import numpy as np
 
 from loadstone.covariance.protocol import Array, Support
 
-N_BITS = 64
-#: Bits that are compared at once: equal ones make two features candidates.
-BAND_BITS = 16
-#: Bits in which near twins may differ: a correlation of about 0.8.
-MAX_DIFFERENT = 14
-#: Features with equal bits in one band beyond which it says nothing.
-MAX_BUCKET = 64
+N_BITS = 128
+#: Bits between the beginnings of two sorts.
+STEP = 8
+#: Codes that follow in a sort and are compared.
+N_FOLLOWING = 16
+#: Bits in which near twins may differ: a correlation of about 0.8. Two of 10^6 features that
+#: have nothing to do with each other differ in more.
+MAX_DIFFERENT = 26
 
 
 def codes_of(Z: Array, projections: Array) -> Array:
-    """One code per column: the signs of its projections, the first one made positive."""
+    """One code of two words per column: the signs of its projections, the first one positive."""
     signs = Z.T @ projections > 0
     signs ^= signs[:, :1]
-    return np.packbits(signs, axis=1).view(np.uint64).ravel()
+    return np.packbits(signs, axis=1).view(np.uint64)
 
 
-def near_twins(codes: Array) -> Support:
-    """Features that have a near twin, ascending."""
-    found = np.zeros(codes.size, dtype=bool)
-    bands = codes.view(np.uint16).reshape(-1, N_BITS // BAND_BITS)
-    for band in bands.T:
-        order = np.argsort(band, kind="stable")
-        for step in range(1, MAX_BUCKET):
-            left, right = order[:-step], order[step:]
-            together = band[left] == band[right]
-            if not together.any():
-                break
-            left, right = left[together], right[together]
-            alike = np.bitwise_count(codes[left] ^ codes[right]) <= MAX_DIFFERENT
-            found[left[alike]] = True
-            found[right[alike]] = True
-    return np.flatnonzero(found)
+def near_twins(codes: Array, n: int) -> Support:
+    """At most ``n`` features that have near twins: those with the closest, and with the most."""
+    closest = np.full(codes.shape[0], N_BITS, dtype=np.int64)
+    weight = np.zeros(codes.shape[0])
+    for word in codes.T:
+        for shift in range(0, 64, STEP):
+            _compare(codes, np.argsort(_turned(word, shift), kind="stable"), closest, weight)
+    twins = np.flatnonzero(closest <= MAX_DIFFERENT)
+    if twins.size <= n:
+        return twins
+    near = twins[np.argsort(closest[twins], kind="stable")[: n // 2]]
+    many = twins[np.argsort(-weight[twins], kind="stable")[: n - n // 2]]
+    return np.union1d(near, many)
+
+
+def _turned(word: Array, shift: int) -> Array:
+    """The bits in another order, beginning with number ``shift``."""
+    if shift == 0:
+        return word
+    result: Array = (word << np.uint64(shift)) | (word >> np.uint64(64 - shift))
+    return result
+
+
+def _compare(codes: Array, order: Support, closest: Array, weight: Array) -> None:
+    """Compare codes with those that follow; note the distances of those that are alike."""
+    ordered = codes[order]
+    for step in range(1, min(N_FOLLOWING, order.size - 1) + 1):
+        different = np.bitwise_count(ordered[:-step] ^ ordered[step:]).sum(axis=1, dtype=np.int64)
+        alike = np.flatnonzero(different <= MAX_DIFFERENT)
+        for features in (order[alike], order[alike + step]):
+            np.minimum.at(closest, features, different[alike])
+            np.add.at(weight, features, 1.0 - different[alike] / (2.0 * MAX_DIFFERENT))

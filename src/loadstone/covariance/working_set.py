@@ -171,7 +171,7 @@ def _first_look(S: SampleGram, size: int, wanted: Wanted) -> BestColumns:
             np.full(drawn.shape[1], max(1, size // 128)),
         ]
     )
-    asked = [np.setdiff1d(S.twins[: size // 4], wanted.closed)]
+    asked = [np.setdiff1d(S.twins, wanted.closed)]
     if S.moments.scale is None:
         variance = S.diagonal()
         variance[wanted.closed] = 0
