@@ -10,7 +10,7 @@ Columns that were read are remembered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from loadstone.covariance.explicit import ExplicitCovariance, nonzero_rows
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import Moments
 from loadstone.covariance.protocol import Array, Covariance, Support
-from loadstone.covariance.strips import Strips, strips_of
+from loadstone.covariance.strips import SelectedStrips, Strips, strips_of
 from loadstone.covariance.twins import N_BITS, codes_of, near_twins
 
 #: Columns that are remembered, and the largest block of them that is put together, in bytes.
@@ -115,6 +115,13 @@ class SampleGram:
         twins = varying[near_twins(codes[varying], N_TWINS)]
         return cls(strips, moments, (gram + gram.T) / 2, centring, twins, pilots, known)
 
+    @classmethod
+    def of_rows(cls, S: DataCovariance) -> SampleGram:
+        """The same covariance by the Gram matrix of its samples, for rows in memory."""
+        assert isinstance(S.rows, InMemoryRows)
+        standardize = S.moments.scale is not None
+        return cls.of(S.rows.X, S.weights, lambda *_: S.moments, standardize=standardize)
+
     @property
     def n_samples(self) -> float:
         """Sum of the sample weights."""
@@ -203,7 +210,7 @@ class SampleGram:
         return self.centred_columns(distinct)[:, at]
 
     def restrict(self, support: Support) -> Covariance:
-        """The covariance of the features in ``support``, in memory."""
+        """The covariance of the features in ``support``: in memory, unless few are left out."""
         if support.size <= self.n_rows:
             return ExplicitCovariance(self.block(support, support), self.n_samples)
         distinct, at = np.unique(support, return_inverse=True)
@@ -212,8 +219,26 @@ class SampleGram:
         moments = Moments(
             m.n_samples, m.mean[support], m.variance[support], m.constant[support], scale
         )
+        if support.size > self.room and distinct.size == support.size == at[-1] + 1:
+            return self._without_the_rest(support, moments)
         X = np.ascontiguousarray(self.columns(distinct)[:, at])
         return DataCovariance(InMemoryRows(X), moments, self.centring.weights)
+
+    def _without_the_rest(self, support: Support, moments: Moments) -> SampleGram:
+        """The same on most of the features: what the others add is taken out of ``K``."""
+        Z = self.centred_columns(np.setdiff1d(np.arange(self.n_features), support))
+        gram = self.gram - np.asarray(Z @ Z.T, dtype=np.float64)
+        kept = np.isin(self.known.features, support)
+        known = KnownColumns(self.n_rows, self.dtype)
+        known.add(np.searchsorted(support, self.known.features[kept]), self.known.values[:, kept])
+        return replace(
+            self,
+            strips=SelectedStrips(self.strips, support),
+            moments=moments,
+            gram=gram,
+            twins=np.searchsorted(support, np.intersect1d(self.twins, support)),
+            known=known,
+        )
 
 
 def _first_pass(

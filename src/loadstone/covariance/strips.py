@@ -26,7 +26,7 @@ from loadstone.covariance.containers import (
     is_dask,
 )
 from loadstone.covariance.passes import pass_done
-from loadstone.covariance.protocol import Array
+from loadstone.covariance.protocol import Array, Support
 
 T = TypeVar("T")
 
@@ -95,6 +95,37 @@ class SlicedStrips:
         if isinstance(self.X, np.memmap):
             MappedRows(self.X).let_go()
         return strip
+
+
+@dataclass(frozen=True)
+class SelectedStrips:
+    """Some of the columns of other strips, counted among themselves."""
+
+    base: Strips
+    features: Support
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features."""
+        return self.base.shape[0], self.features.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the values."""
+        return self.base.dtype
+
+    def fold(self, f: Callable[..., T], merge: Callable[[T, T], T], *args: Any) -> T:
+        """See :class:`Strips`."""
+        result: T = self.base.fold(_on_selected, merge, f, self.features, *args)
+        return result
+
+
+def _on_selected(
+    strip: Array, features: slice, f: Callable[..., T], selected: Support, *args: Any
+) -> T:
+    start, stop = np.searchsorted(selected, [features.start, features.stop])
+    inside = selected[start:stop] - features.start
+    return f(strip[:, inside], slice(int(start), int(stop)), *args)
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,10 @@ def search_among(
     found = search(features, None)
     asked = wanting = 0
     while asked < n_pricings and features.size + wanted.closed.size < S.n_features:
-        brought, wanting = price(S, ask(features, found), wanted.closed)
+        prices = ask(features, found)
+        if not prices.sizes.size:
+            break
+        brought, wanting = price(S, prices, wanted.closed)
         asked += 1
         if not wanting or not brought.size:
             break

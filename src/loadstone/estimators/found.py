@@ -126,6 +126,8 @@ class Found:
         The data the components are about, where the search changed it by filling holes.
     looked : Looked or None
         How far the search looked, where it did not look at all features.
+    fitted_on : ndarray of int or None
+        The features a model was fitted on, where that were not all that vary.
     """
 
     loadings: Array
@@ -136,6 +138,7 @@ class Found:
     told: tuple[str, ...] = ()
     data: Reading | None = None
     looked: Looked | None = None
+    fitted_on: Array | None = None
 
     @property
     def remarks(self) -> tuple[str, ...]:

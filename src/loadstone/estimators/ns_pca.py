@@ -165,6 +165,9 @@ class NSPCA(Components):
         overlap, sparsity = scaled_penalties(alpha, beta, eigenvalue, S.n_features)
         return model.set_params(overlap_penalty=overlap, sparsity_penalty=sparsity)
 
+    def _looks_at_all(self) -> bool:
+        return True
+
     def _n_tasks(self) -> int:
         return 1
 

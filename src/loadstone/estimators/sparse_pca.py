@@ -145,6 +145,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         # Proofs report their progress as tasks too, and nobody knows how many.
         return None if self.certify else self.n_components
 
+    def _looks_at_all(self) -> bool:
+        return self.objective == "recovery"
+
     def _sizes_on(self, n_components: int, n_features: int) -> list[int]:
         """How many features each component may use; the size chosen where none was given."""
         asked = self.n_nonzero

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,10 @@ def extract(
     See there; ``n_pricings`` is how often all features are asked whether they want in.
     """
     if not isinstance(S, SampleGram) or not _suits(S, constraints, plan):
-        return one_by_one(S, constraints, plan, rng, starts=starts, report=report, earlier=earlier)
+        whole = _in_memory_where_it_fits(S, constraints, plan)
+        how: dict[str, Any] = {"starts": starts, "report": report, "earlier": earlier}
+        found = one_by_one(whole, constraints, plan, rng, **how)
+        return found if whole is S else replace(found, left=())
     plan.refuse(constraints)
     seed = int(rng.integers(2**63))
 
@@ -80,9 +84,21 @@ def extract(
 def _suits(S: SampleGram, constraints: Sequence[Constraint], plan: Plan) -> bool:
     """Whether every component is small enough for a working set."""
     return not isinstance(plan.solver, OF_ALL_FEATURES) and all(
-        isinstance(constraint, LoadingConstraint) and fits_working_set(S, constraint.size)
+        isinstance(constraint, LoadingConstraint)
+        and not constraint.is_free
+        and fits_working_set(S, constraint.size)
         for constraint in constraints
     )
+
+
+def _in_memory_where_it_fits(
+    S: Covariance, constraints: Sequence[Constraint], plan: Plan
+) -> Covariance:
+    """All columns, where every step would be a pass over them otherwise."""
+    if not isinstance(S, SampleGram) or isinstance(plan.solver, OF_ALL_FEATURES):
+        return S
+    free = all(constraint.is_free for constraint in constraints)
+    return S if free or S.n_features > S.room else S.restrict(np.arange(S.n_features))
 
 
 def _wanted(constraints: Sequence[Constraint], earlier: Array | None) -> Wanted:

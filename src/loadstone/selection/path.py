@@ -16,7 +16,13 @@ import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, SampleGram, leading_eigenvalues
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    SampleGram,
+    leading_eigenvalues,
+    variances_of,
+)
 from loadstone.covariance.working_set import Looked
 from loadstone.estimators.found import Found, store
 from loadstone.estimators.reading import Reading
@@ -146,7 +152,7 @@ class CardinalityPath:
             msg = "this path was searched on a covariance alone; use loadstone.cardinality_path"
             raise ValueError(msg)
         model = SparsePCA(n_components=1, n_nonzero=int(n_nonzero), **self.parameters)
-        value = np.atleast_1d(loadings @ (self.covariance @ loadings))
+        value = variances_of(self.covariance, loadings[:, None])
         search = Loadings(loadings[:, None], value, 1, Stop.CONVERGED)
         constraint = LoadingConstraint(loadings.size, int(n_nonzero), self.nonnegative)
         store(
