@@ -30,10 +30,11 @@ class Incumbent:
 
     value: float
     loading: Array
+    takes_others: bool = True
 
     def offer(self, features: Array, value: float, loading: Array) -> None:
-        """Take a better vector, given on ``features``."""
-        if value > self.value:
+        """Take a better vector, given on ``features``, where those met on the way are rivals."""
+        if self.takes_others and value > self.value:
             # A hair below the computed value, so that it is a true lower bound.
             self.value = value - 1e-14 * abs(value)
             self.loading = np.zeros_like(self.loading)

@@ -43,14 +43,11 @@ class Extraction:
         What the solver said of each component.
     exhausted : str or None
         Why there are fewer components than asked for.
-    left : tuple of Covariance
-        What earlier components left for each of them; empty where nobody deflated.
     """
 
     matrix: Array
     searches: tuple[Loadings, ...]
     exhausted: str | None = None
-    left: tuple[Covariance, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,7 +155,7 @@ def one_by_one(
         if wanted and total - regressed_variance(S, W) <= negligible:
             exhausted = "no direction with any variance is left"
             break
-    found = Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
+    found = Extraction(W, tuple(searches), exhausted)
     if plan.refine is None or earlier is not None:
         return found
     return _refined(S, found, constraints, plan, np.random.default_rng((seed, len(constraints))))
@@ -180,7 +177,7 @@ def _refined(
     plan: Plan,
     rng: np.random.Generator,
 ) -> Extraction:
-    """The components improved together; nobody deflated for these."""
+    """The components improved together."""
     kept = constraints[: found.matrix.shape[1]]
     better = warm_refine(S, found.matrix, kept, plan.orthogonality)
     if plan.refine == "full":
@@ -188,7 +185,7 @@ def _refined(
         better = refine(S, better, kept, plan.orthogonality, search, rng)
     if np.array_equal(better, found.matrix):
         return found
-    return replace(found, matrix=better, left=())
+    return replace(found, matrix=better)
 
 
 def _check_lengths(S: Covariance, constraints: Sequence[Constraint]) -> None:
