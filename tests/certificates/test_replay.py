@@ -9,7 +9,7 @@ from loadstone.certificates import Certificate, CertificateError, prove, search_
 from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.problem import SupportProblem
 from loadstone.certificates.proof_screening import screen
-from loadstone.certificates.proof_tree import ProofCase, ProofNode, listed, replay
+from loadstone.certificates.proof_tree import ProofCase, ProofNode, as_list, replay
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 
@@ -21,7 +21,7 @@ def test_the_case_without_a_feature_counts_as_much_as_the_case_with_it():
     for feature in range(3):
         tree = ProofNode()
         tree.branch(feature)
-        assert replay(S, SupportProblem.of(3, 1), 0.5, listed(tree)).bound >= 3.0
+        assert replay(S, SupportProblem.of(3, 1), 0.5, as_list(tree)).bound >= 3.0
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -40,7 +40,7 @@ def test_no_tree_proves_less_than_the_optimum(seed, nonnegative):
             open_nodes += node.branch(int(feature))
         rounding = 1e-12 * np.abs(A).max() * n
         below = optimum - 0.3 * abs(optimum) - rounding
-        bound = replay(ExplicitCovariance(A), problem, below, listed(tree)).bound
+        bound = replay(ExplicitCovariance(A), problem, below, as_list(tree)).bound
         assert bound >= optimum - rounding
 
 
@@ -103,8 +103,8 @@ def test_a_case_that_lacks_a_child_proves_nothing_by_it():
     tree = ProofNode()
     tree.branch(2)
     tree.with_feature = None
-    assert len(listed(tree)) == 1
-    assert replay(S, SupportProblem.of(3, 1), 0.5, listed(tree)).bound >= 3.0
+    assert len(as_list(tree)) == 1
+    assert replay(S, SupportProblem.of(3, 1), 0.5, as_list(tree)).bound >= 3.0
 
 
 @pytest.mark.parametrize("proof", [(), (ProofCase((), 2), ProofCase()), (ProofCase(), ProofCase())])
@@ -140,7 +140,7 @@ def test_every_number_of_a_proof_survives_the_disk(tmp_path):
     left.duals.append(dual([1, 2, 3, 4], limited=True))
     deeper, _ = right.branch(1)
     deeper.duals.append(dual([2, 6], limited=False))
-    written = replace(plain, cases=listed(tree))
+    written = replace(plain, cases=as_list(tree))
     written.save(tmp_path / "proof.npz")
     read = Certificate.load(tmp_path / "proof.npz")
     assert written.n_nodes == 5

@@ -57,6 +57,10 @@ class Dual:
     factor: Array
     limits: Array | None = None
 
+    def restrict_to(self, features: Indices) -> Dual:
+        """The dual on those of ``features`` that it knows."""
+        return self.restrict(np.intersect1d(self.features, features))
+
     def restrict(self, features: Indices) -> Dual:
         """The dual on fewer features; its bound can only fall."""
         at = np.searchsorted(self.features, features)
@@ -114,7 +118,7 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
         cut = NEGLIGIBLE_TERM * _smallest_counted(terms[inside], problem.n_nonzero)
         terms[~inside] = _outside_terms(S, problem, inside, ceiling, top, cut)
     terms *= 1.0 + 4.0 * problem.features.size * np.finfo(np.float64).eps
-    bound = top + sum_of_best(terms, problem) + _rounding(S, problem)
+    bound = top + sum_of_best(terms, problem) + block_rounding(S, problem)
     return Evaluation(bound, top, terms)
 
 
@@ -283,7 +287,7 @@ def reach_limits(S: Covariance, problem: SupportProblem, variances: Array) -> Ar
     return 1.001 * variances * sum_of_best(np.maximum(variances, 0.0), problem)
 
 
-def _rounding(S: Covariance, problem: SupportProblem) -> float:
+def block_rounding(S: Covariance, problem: SupportProblem) -> float:
     """Room for last-bit differences between two computations of the same block of S."""
     largest = float(np.abs(S.diagonal()[problem.features]).max())
     return 8.0 * problem.n_nonzero * float(np.finfo(S.dtype).eps) * largest

@@ -43,6 +43,7 @@ _ARRAYS = {
     "fixed_out": ("iu", 1),
     "node_duals": ("iu", 1),
     "node_features": ("iu", 1),
+    "node_listed": ("b", 1),
     "dual_sizes": ("iu", 2),
     "dual_features": ("iu", 1),
     "dual_numbers": ("f", 1),
@@ -70,6 +71,7 @@ def save_fields(fields: Mapping[str, Any], path: str | Path) -> None:
         **{f"{_CONSTRAINT}{name}": array for name, array in arrays.items()},
         "node_duals": np.array([len(case.duals) for case in proof]),
         "node_features": np.array([-1 if case.feature is None else case.feature for case in proof]),
+        "node_listed": np.array([case.listed for case in proof]),
         "dual_sizes": np.array(
             [[*dual.factor.shape, dual.limits is not None] for dual in duals], dtype=np.int64
         ).reshape(-1, 3),
@@ -177,9 +179,10 @@ def _cases(stored: Mapping[str, Array]) -> tuple[ProofCase, ...]:
     if min(counts, default=-1) < 0 or sum(counts) != len(stored["dual_sizes"]):
         msg = f"{len(stored['dual_sizes'])} duals for {len(counts)} cases"
         raise DamagedError(msg)
+    ends = stored["node_listed"].tolist()
     found = tuple(
-        ProofCase(tuple(next(duals) for _ in range(count)), None if feature < 0 else feature)
-        for count, feature in zip(counts, features, strict=True)
+        ProofCase(tuple(next(duals) for _ in range(count)), None if feature < 0 else feature, end)
+        for count, feature, end in zip(counts, features, ends, strict=True)
     )
     n_waiting, n_reached = 1, 0
     while n_waiting and n_reached < len(found):

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import Dual, Evaluation, evaluate
+from loadstone.certificates.bound_dual import Dual, Evaluation, block_rounding, evaluate
 from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
 from loadstone.certificates.bound_instant import instant_bound
 from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, Indices, SupportProblem
+from loadstone.certificates.proof_enumeration import enumerated, open_supports
 from loadstone.certificates.proof_screening import screen
 
 if TYPE_CHECKING:
@@ -41,10 +42,13 @@ class ProofCase:
         Evaluated in order; each one may screen features for the next.
     feature : int or None
         The feature the next two cases branch on; ``None`` where there are none.
+    listed : bool
+        Whether the supports that the last dual leaves open are looked at one by one.
     """
 
     duals: tuple[Dual, ...] = ()
     feature: int | None = None
+    listed: bool = False
 
 
 @dataclass(eq=False)
@@ -59,12 +63,15 @@ class ProofNode:
         The feature the children branch on.
     with_feature, without_feature : ProofNode or None
         The two cases.
+    listed : bool
+        Whether the supports that the last dual leaves open are looked at one by one.
     """
 
     duals: list[Dual] = field(default_factory=list)
     feature: int | None = None
     with_feature: ProofNode | None = None
     without_feature: ProofNode | None = None
+    listed: bool = False
 
     def branch(self, feature: int) -> tuple[ProofNode, ProofNode]:
         """Add the two cases for ``feature``."""
@@ -92,12 +99,14 @@ def leaf_optimum(
     kept = problem.keep(problem.forced) if problem.n_free == 0 else problem
     support = kept.features
     block = np.asarray(S.block(support, support), dtype=np.float64)
+    room = block_rounding(S, problem)
     bound, found = support_optimum(
         (block + block.T) / 2.0,
         nonnegative=problem.nonnegative,
-        value=value,
+        value=value - room,
         positive=kept.nonzero,
     )
+    bound = max(bound + room, value)
     if found is None:
         return bound, None
     loading = np.zeros(S.n_features)
@@ -164,14 +173,14 @@ def cases(
     return problem.force(at), without if without.features.size and without.n_nonzero else None
 
 
-def listed(root: ProofNode) -> tuple[ProofCase, ...]:
+def as_list(root: ProofNode) -> tuple[ProofCase, ...]:
     """All cases, each before its children; a node that lacks a child has none."""
     found, stack = [], [root]
     while stack:
         node = stack.pop()
         with_it, without_it = node.with_feature, node.without_feature
         if node.feature is None or with_it is None or without_it is None:
-            found.append(ProofCase(tuple(node.duals)))
+            found.append(ProofCase(tuple(node.duals), listed=node.listed))
             continue
         found.append(ProofCase(tuple(node.duals), node.feature))
         stack += [without_it, with_it]
@@ -230,11 +239,11 @@ def replay(
         bound, left = _replayed_case(S, here, value, case)
         bounds.append(bound)
         parents.append(parent)
-        if case.feature is not None:
-            both = (None, None) if left is None else cases(left, case.feature)
-            waiting += [(both[1], index), (both[0], index)]
-        elif left is not None:
-            open_ones.append(_with_needed(S, left, value))
+        if case.feature is None:
+            open_ones += [_with_needed(S, problem, value) for problem in left]
+            continue
+        both = cases(left[0], case.feature) if left else (None, None)
+        waiting += [(both[1], index), (both[0], index)]
     if waiting or not bounds:
         msg = f"the proof lacks {len(waiting)} of its cases"
         raise CertificateError(msg)
@@ -243,19 +252,40 @@ def replay(
 
 def _replayed_case(
     S: Covariance, problem: SupportProblem | None, value: float, case: ProofCase
-) -> tuple[float, SupportProblem | None]:
+) -> tuple[float, list[SupportProblem]]:
     """The bound of one case, its children left aside, and what is still open."""
     if problem is None:
-        return value, None
+        return value, []
     standing = Standing(np.inf, "", problem)
     for dual in case.duals:
         standing = apply_dual(S, standing, dual, value)
-    if standing.problem is None:
-        return value, None
+    left = standing.problem
+    if left is None:
+        return value, []
     if case.feature is not None and np.isfinite(standing.bound):
-        return standing.bound, standing.problem
-    last = standing_without_dual(S, standing.problem, value)
-    return min(standing.bound, last.bound), last.problem
+        return standing.bound, [left]
+    if case.listed and case.duals and not left.is_leaf:
+        return listed_supports(S, left, case.duals[-1], value)
+    last = standing_without_dual(S, left, value)
+    return min(standing.bound, last.bound), [] if last.problem is None else [last.problem]
+
+
+def listed_supports(
+    S: Covariance, problem: SupportProblem, dual: Dual, value: float
+) -> tuple[float, list[SupportProblem]]:
+    """The bound over all supports that ``dual`` leaves open, and those not below ``value``.
+
+    Raises
+    ------
+    CertificateError
+        Where they are too many.
+    """
+    evaluation = evaluate(S, problem, dual.restrict_to(problem.features))
+    supports = open_supports(problem, evaluation, value)
+    if supports is None:
+        msg = "the proof leaves too many supports to be listed"
+        raise CertificateError(msg)
+    return enumerated(S, problem, supports, value)
 
 
 def _with_needed(S: Covariance, problem: SupportProblem, value: float) -> SupportProblem:

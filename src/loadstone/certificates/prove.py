@@ -24,7 +24,7 @@ from loadstone.certificates.certificate_value import (
 )
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import FIRST, Earlier, broken_earlier, broken_relation
-from loadstone.certificates.proof_tree import ProofNode, Replayed, listed
+from loadstone.certificates.proof_tree import ProofNode, Replayed, as_list
 from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.search_case import (
     Bounded,
@@ -125,7 +125,7 @@ def _stated(
     best_value = variance_on_support(measured, best_loading)
     if best_value <= value:
         best_loading, best_value = loading, value
-    proof = listed(found.tree)
+    proof = as_list(found.tree)
     if len(proof) == 1 and not proof[0].duals:
         # Nothing was stored, so that a replay would only do the same again.
         proven = Replayed(found.bound + margin, () if found.left is None else (found.left,))
