@@ -22,7 +22,8 @@ from loadstone.covariance.working_set import (
     fits_working_set,
     search_among,
 )
-from loadstone.extraction.one_by_one import Extraction, Plan, one_by_one
+from loadstone.extraction.one_by_one import one_by_one
+from loadstone.extraction.plan import Extraction, Plan
 from loadstone.extraction.warm import warm_refine
 from loadstone.loadings import Loadings
 from loadstone.metrics import adjusted_variance
@@ -133,7 +134,7 @@ def _better(
     old = before.matrix[features]
     if plan.refine is not None:
         on = [constraint.on(features) for constraint in constraints[: old.shape[1]]]
-        old = warm_refine(local, old, on, plan.orthogonality)
+        old = warm_refine(local, old, on, plan.orthogonality).loadings
         before = replace(before, matrix=_spread(old, features, S.n_features))
     kept = float(adjusted_variance(local, old).sum())
     return found if float(adjusted_variance(local, found.matrix[features]).sum()) > kept else before

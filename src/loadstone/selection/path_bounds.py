@@ -8,7 +8,7 @@ import numpy as np
 
 from loadstone.certificates import prove
 from loadstone.certificates.bound_sample_space import sample_space_bounds
-from loadstone.certificates.certificate import problem_of
+from loadstone.certificates.certificate_value import problem_of
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, SampleGram
 from loadstone.solvers.renormalise import renormalise
