@@ -57,10 +57,10 @@ COMPONENTS: dict[str, Attribute] = {
     "stop_reason_": Attribute("list of str", "Why each search ended."),
     "objective_": Attribute("list of ndarray", "Variance along the search of each component."),
     "looked_at_": Attribute(
-        "dict",
-        "How far the search looked, for wide data out of core only: ``n_features`` of a working\n"
-        "set, ``n_pricings`` in which all features were asked whether they want in, and\n"
-        "``n_wanting``, how many did when asked for the last time.",
+        "dict or None",
+        "How far the search looked, where wide data out of core was not looked at as a whole:\n"
+        "``n_features`` of a working set, ``n_pricings`` in which all features were asked\n"
+        "whether they want in, and ``n_wanting``, how many did when asked for the last time.",
     ),
 }
 

@@ -187,7 +187,7 @@ class Found:
             "stop_reason_": [search.stop.value for search in self.searches],
             "objective_": [search.objective for search in self.searches],
             **_proofs(self.certificates),
-            **({} if self.looked is None else {"looked_at_": asdict(self.looked)}),
+            "looked_at_": None if self.looked is None else asdict(self.looked),
             **self.values,
         }
 
