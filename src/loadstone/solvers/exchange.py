@@ -52,7 +52,8 @@ def _best_pair(
     if movable.size == 0:
         return None
     leaving = movable[np.argsort(np.abs(w[movable]), kind="stable")[:MAX_LEAVING]]
-    variance = S.diagonal().astype(np.float64)
+    # Rounding of what a deflation left can fall below zero.
+    variance = np.maximum(S.diagonal().astype(np.float64), 0)
     Sw = (S @ w).astype(np.float64)
     wi = w[leaving].astype(np.float64)
     left = np.maximum(1 - wi**2, np.finfo(np.float32).tiny)

@@ -76,7 +76,11 @@ class Pencil:
         """Largest root on span{w, e_i} for every feature i outside the support."""
         b_w, a_w = self.B[:, support] @ w, self.A[:, support] @ w
         b, a = float(w @ b_w[support]), float(w @ a_w[support])
-        found = largest_root(a, a_w, self.A.diagonal(), b, b_w, self.B.diagonal(), self.floor)
+        if b > self.floor:
+            found = largest_root(a, a_w, self.A.diagonal(), b, b_w, self.B.diagonal(), self.floor)
+        else:
+            # A component without variance recovers nothing: every feature stands for itself.
+            found = self.singles()
         found[support] = -np.inf
         found[self.constraint.forbidden] = -np.inf
         return found
