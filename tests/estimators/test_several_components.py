@@ -263,7 +263,7 @@ def test_a_number_in_the_place_of_the_data_is_recognised():
 @pytest.mark.parametrize("refine", [False, "warm"])
 def test_no_more_components_than_the_data_has_directions(objective, refine):
     X = made_up(17, n=40, d=6)
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="fewer than asked for") as caught:
         model = SparsePCA(20, n_nonzero=2, objective=objective, refine=refine).fit(X)
     assert [str(w.message) for w in caught] == [
         "6 component(s) found, fewer than asked for: no direction with any variance is left"

@@ -133,7 +133,7 @@ class FitMixin(CallbackSupportMixin):
         )
 
     def _fit(self, data: Reading) -> Self:
-        tell(data.minding_units(self.standardize))
+        tell(data.minding_units(standardize=self.standardize))
         context = self._init_callback_context(max_subtasks=self._n_tasks())
         context.call_on_fit_task_begin(estimator=self)
         found = self._search(Task(data, seeded(self.random_state), _Callbacks(self, context)))

@@ -70,7 +70,7 @@ class Reading:
         """Number of features."""
         return self.S.n_features
 
-    def minding_units(self, standardize: bool | None) -> Reading:
+    def minding_units(self, *, standardize: bool | None) -> Reading:
         """The same with a remark on units, where nobody has said whether to scale."""
         if standardize is not None:
             return self

@@ -106,7 +106,7 @@ def cardinality_path(
         data = read_covariance(covariance, n_samples, standardize=bool(standardize))
     else:
         data = read(X, sample_weight, standardize=bool(standardize), route=route)
-    tell(data.minding_units(standardize))
+    tell(data.minding_units(standardize=standardize))
     forbidden = np.flatnonzero(data.moments.constant)
     path = search_path(
         data.S,
