@@ -76,11 +76,7 @@ class Pencil:
         """Largest root on span{w, e_i} for every feature i outside the support."""
         b_w, a_w = self.B[:, support] @ w, self.A[:, support] @ w
         b, a = float(w @ b_w[support]), float(w @ a_w[support])
-        if b > self.floor:
-            found = largest_root(a, a_w, self.A.diagonal(), b, b_w, self.B.diagonal(), self.floor)
-        else:
-            # A component without variance recovers nothing: every feature stands for itself.
-            found = self.singles()
+        found = largest_root(a, a_w, self.A.diagonal(), b, b_w, self.B.diagonal(), self.floor)
         found[support] = -np.inf
         found[self.constraint.forbidden] = -np.inf
         return found
@@ -137,8 +133,10 @@ def largest_root(
     """Largest root mu of ``[[a, a_w], [a_w, a_ii]] - mu [[b, b_w], [b_w, b_ii]]``, entry by entry.
 
     The second direction is first made uncorrelated with the first; where nothing is left of
-    it, the root is that of the first alone.
+    it, the root is that of the first alone, and the other way round.
     """
+    if b <= floor:
+        return np.divide(a_ii, b_ii, out=np.zeros_like(a_ii), where=b_ii > floor)
     t = b_w / b
     rest = b_ii - t * b_w
     cross = a_w - t * a
