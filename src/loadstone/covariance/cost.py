@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadstone.covariance.cluster import RESULTS_HELD, RESULTS_SHARE
+from loadstone.covariance.cluster import RESULTS_HELD
 from loadstone.covariance.containers import Rows
 from loadstone.files.foreign import memory_limit
 
@@ -125,8 +125,3 @@ def refuse_beyond_memory(rows: Rows) -> None:
             "first, for example those of largest variance, or fit a sample of at most 4096 rows"
         )
         raise MemoryError(msg)
-
-
-def share_of_results() -> float:
-    """Share of a worker's memory that one result may take."""
-    return RESULTS_SHARE / RESULTS_HELD

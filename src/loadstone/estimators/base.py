@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from loadstone._sklearn_compat import BaseEstimator, CallbackSupportMixin, _fit_context
-from loadstone.covariance import DataCovariance
+from loadstone.covariance import Covariance
 from loadstone.covariance.opened import is_out_of_core
 from loadstone.covariance.passes import telling_passes
 from loadstone.estimators.attributes import CERTIFICATES, COMPONENTS, INPUT, Attribute
@@ -30,7 +30,7 @@ from loadstone.estimators.docstring import composed
 from loadstone.estimators.found import Fitted, Found, Task, store, tell
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.projection import ComponentsMixin
-from loadstone.estimators.reading import Reading, read, read_covariance
+from loadstone.estimators.reading import Reading, in_memory, read, read_covariance
 
 __all__ = ["Components", "FitMixin", "field", "seeded"]
 
@@ -40,7 +40,7 @@ __all__ = ["Components", "FitMixin", "field", "seeded"]
 class FitMixin(CallbackSupportMixin):
     """The one ``fit`` of all estimators; a subclass writes :meth:`_search`."""
 
-    standardize: bool = False
+    standardize: bool | None = None
     route: str = "auto"
     random_state: Any = 0
 
@@ -79,6 +79,10 @@ class FitMixin(CallbackSupportMixin):
 
     def _needs_rows(self) -> bool:
         """Whether the search looks at single samples."""
+        return False
+
+    def _looks_at_all(self) -> bool:
+        """Whether the search looks at every feature again and again, out of core or not."""
         return False
 
     def _n_tasks(self) -> int | None:
@@ -125,16 +129,16 @@ class FitMixin(CallbackSupportMixin):
         self : object
             Fitted, with ``mean_`` zero where the matrix comes without a mean.
         """
-        n_steps = None if isinstance(S, DataCovariance) else self._n_tasks()
+        n_steps = None if isinstance(S, Covariance) else self._n_tasks()
         return self._fit(
-            lambda: read_covariance(S, n_samples, standardize=self.standardize), n_steps
+            lambda: read_covariance(S, n_samples, standardize=bool(self.standardize)), n_steps
         )
 
     def _read(self, X: Any, sample_weight: Any) -> Reading:
         return read(
             X,
             sample_weight,
-            standardize=self.standardize,
+            standardize=bool(self.standardize),
             route=self.route,
             n_products=self._expected_products(),
             missing=self._allows_missing,
@@ -147,7 +151,8 @@ class FitMixin(CallbackSupportMixin):
         report = _Callbacks(self, context)
         with telling_passes(report):
             data = reading()
-            tell(data)
+            tell(data.minding_units(standardize=self.standardize))
+            data = in_memory(data) if self._looks_at_all() else data
             found = self._search(Task(data, seeded(self.random_state), report))
             tell(found)
             store(self, data, found)

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from loadstone._sklearn_compat import StrOptions
-from loadstone.certificates import Certificate
+from loadstone.certificates import Certificate, Earlier
 from loadstone.constraints import Constraint
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.checks import (
     build_constraints,
@@ -24,7 +24,7 @@ from loadstone.extraction import (
     Orthogonality,
     Plan,
     competitions,
-    one_by_one,
+    extract,
     signed,
 )
 from loadstone.loadings import Loadings
@@ -32,8 +32,8 @@ from loadstone.solvers.protocol import Solver
 
 #: Parts of a plan that are parameters of some estimators.
 PLANNED = ("deflation", "refine", "renormalize")
-#: A component, and what it competes for: covariance, constraint, and what to call them.
-Rival = tuple[Array, Covariance, Constraint, str]
+#: A component, what it may look like, and what earlier ones left to it.
+Rival = tuple[Array, Constraint, Earlier]
 
 
 class SequentialComponents(Components):
@@ -82,7 +82,7 @@ class SequentialComponents(Components):
     ) -> Found:
         """One component for each constraint, those that are there already included."""
         plan = self.plan(task)
-        extraction = one_by_one(
+        extraction = extract(
             task.data.S,
             constraints,
             plan,
@@ -90,9 +90,10 @@ class SequentialComponents(Components):
             starts=starts,
             report=task.component,
             earlier=earlier,
+            n_pricings=task.n_pricings,
         )
         loadings = signed(extraction.matrix, constraints)
-        compete = competitions(task.data.S, loadings, constraints, plan, extraction.left)
+        compete = competitions(loadings, constraints, plan)
         rivals = ((w, *rival) for w, rival in zip(loadings.T, compete, strict=True))
         proofs = self._proofs(task, islice(rivals, len(known), None), extraction.searches)
         return Found(
@@ -101,6 +102,7 @@ class SequentialComponents(Components):
             certificates=None if proofs is None else (*known, *proofs),
             values=self._values(extraction),
             shortfall=extraction.exhausted,
+            looked=extraction.looked,
         )
 
     def plan(self, task: Task) -> Plan:
