@@ -176,6 +176,12 @@ def _dealt_out(X: Any, sample_weight: Any, rng: np.random.RandomState) -> list[S
     """Covariances of blocks of rows drawn at random, as many as fit; one pass."""
     names, rows = feature_names(X), check_rows(X)
     n_samples, n_features = rows.shape
+    if n_features > n_samples:
+        msg = (
+            f"X is a Dask array with more features ({n_features}) than samples ({n_samples}), of "
+            "which no covariances are formed; select features first, or use X.compute() where it fits"
+        )
+        raise TypeError(msg)
     n_blocks = min(MAX_BLOCKS, MAX_GRAM_BYTES // (8 * n_features**2), n_samples // 2)
     if n_blocks < MIN_BLOCKS:
         msg = (
