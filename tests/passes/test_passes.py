@@ -47,6 +47,7 @@ CALLS = {cls.__name__: of_estimator(cls) for cls in registry.estimators()} | {
     "stability_selection": lambda X: loadstone.stability_selection(
         SparsePCA(1, n_nonzero=5), X, n_replicas=4
     ),
+    "cross_validated_recovery": lambda X: loadstone.cross_validated_recovery(model_of(X), X),
     "SampleCovariance.of": SampleCovariance.of,
     "transform": lambda X: model_of(X).transform(X),
     "score": lambda X: model_of(X).score(X),
