@@ -234,6 +234,8 @@ def print_found(terminal: Terminal, summary: dict[str, Any], written: list[Path]
         if component["certificate"] is not None:
             line += f"; {component['certificate']['sentence']}"
         terminal.say(line)
+    if summary["joint"] is not None and len(summary["components"]) > 1:
+        terminal.say(summary["joint"]["sentence"])
     terminal.say("")
     for file in written:
         terminal.say(f"wrote {file}")

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from loadstone._sklearn_compat import StrOptions
-from loadstone.certificates import Certificate
+from loadstone.certificates import Certificate, JointCertificate
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import Components, field
@@ -65,6 +65,12 @@ class SequentialComponents(Components):
         """Certificates of the components that have none yet, where asked for."""
         return None
 
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        """What is proven about all components together, where asked for."""
+        return None
+
     def _n_tasks(self) -> int | None:
         return self.n_components
 
@@ -99,6 +105,7 @@ class SequentialComponents(Components):
             loadings=loadings,
             searches=extraction.searches,
             certificates=None if proofs is None else (*known, *proofs),
+            joint=self._together(task, loadings, constraints, plan),
             values=self._values(extraction),
             shortfall=extraction.exhausted,
         )

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
-from loadstone.certificates import Certificate, prove
+from loadstone.certificates import Certificate, JointCertificate, prove
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
@@ -23,7 +23,7 @@ from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sequential import Rival, SequentialComponents
-from loadstone.extraction import signed
+from loadstone.extraction import Plan, prove_jointly, signed
 from loadstone.extraction.size import SizeChoice, choose_size, size_ladder
 from loadstone.loadings import Loadings
 from loadstone.registry import About
@@ -241,3 +241,10 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             prove(S, constraint, w, effort=self.certify, relative_to=name, progress=task.proof)
             for w, S, constraint, name in rivals
         ]
+
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        if not self.certify:
+            return None
+        return prove_jointly(task.data.S, loadings, constraints, plan, self.certify)
