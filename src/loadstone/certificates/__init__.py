@@ -16,10 +16,10 @@ for numbers that make it strong. The beginning of a file's name says which kind 
 ==============  =================================================================
 
 Who wants to trust a certificate reads, in this order, ``problem``, ``bound_eigenvalue``,
-``certificate_about`` (which data), ``bound_dual`` (the inequality), ``bound_instant``, ``bound_single_support``, ``bound_any_constraint`` (groups,
-signs, budgets), ``proof_screening``, ``proof_tree`` (its ``replay`` is the whole check) and
-``certificate.verify``. None of these imports a ``search_*`` file: a search that fails gives
-a weak bound, never a wrong one.
+``certificate_about`` (which data), ``bound_dual`` (the inequality), ``bound_instant``,
+``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets), ``proof_screening``,
+``proof_tree`` (its ``replay`` is the whole check) and ``certificate.verify``. None of these
+imports a ``search_*`` file: a search that fails gives a weak bound, never a wrong one.
 
 Who wants to change how bounds are found reads, in this order, ``prove``, ``search_case``
 (one case: a dual, screening, again), ``search_dual`` with its kernels (the optimiser),
