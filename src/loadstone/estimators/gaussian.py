@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, covariance_of
-from loadstone.covariance.containers import float_dtype, is_dask, pieces, rows_of
+from loadstone.covariance.containers import PerFeature, float_dtype, is_dask, rows_of
+from loadstone.covariance.scores import lazily, project, project_block, squares_and_scores
 from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
 from loadstone.estimators.base import Components
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.projection import check_scores, project, project_block
+from loadstone.estimators.projection import check_scores
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
 from loadstone.solvers.factor_model import FactorModel
@@ -97,11 +98,7 @@ class GaussianComponents(Components):
         dtype = float_dtype(rows.dtype)
         V, offset = self._affine(self._model().scores_matrix())
         V, offset = V.astype(dtype), offset.astype(dtype)
-        rows = rows.rechunk({1: -1})
-        chunks = (rows.chunks[0], (V.shape[1],))
-        return rows.map_blocks(
-            self._block_scores, V, offset, dtype=dtype, chunks=chunks, meta=V[:0]
-        )
+        return lazily(self._block_scores, rows, V, offset)
 
     def _block_scores(self, block: Any, V: Array, offset: Array) -> Array:
         """Scores of one block of a Dask array, which may or may not have holes."""
@@ -188,10 +185,10 @@ class GaussianComponents(Components):
                 scale
             )
             return result
-        V, offset = self._affine(model.scores_matrix())
+        V, _ = self._affine(model.scores_matrix())
         weights = 1.0 / (scale**2 * model.noise)
         stacked = rows_of(rows).stack_over_blocks(
-            _squares_and_scores, V, offset, self.mean_, weights
+            squares_and_scores, PerFeature(V), PerFeature(self.mean_), PerFeature(weights)
         )
         if is_dask(rows) and np.isnan(stacked).any():
             msg = (
@@ -322,17 +319,3 @@ def _relocated(data: Reading, model: FactorModel, location: Array) -> Reading:
         return data
     filled = imputed_rows(data.holes, model, location).astype(data.S.dtype, copy=False)
     return replace(data, S=covariance_of(filled, sample_weight=data.holes.weights)[0])
-
-
-def _squares_and_scores(
-    block: Any, rows: slice, V: Array, offset: Array, mean: Array, weights: Array
-) -> Array:
-    """Weighted squared distance to the mean in the first column, projections after it."""
-    if sparse.issparse(block):
-        squares = block.multiply(block) @ weights - 2.0 * (block @ (weights * mean))
-        squares = np.asarray(squares).ravel() + weights @ mean**2
-    else:
-        squares = np.empty(block.shape[0])
-        for piece in pieces(block.shape[0], block.shape[1]):
-            squares[piece] = np.square(block[piece] - mean) @ weights
-    return np.column_stack([squares, np.asarray(block @ V) - offset])
