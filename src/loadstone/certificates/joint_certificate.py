@@ -49,6 +49,10 @@ class JointClaim:
     component: int | None = None
 
     def __post_init__(self) -> None:
+        for number in (self.value, self.upper_bound):
+            if not isinstance(number, float | int) or not np.isfinite(number):
+                msg = f"{number!r} in the place of a finite value or bound"
+                raise CertificateError(msg)
         refuse_impossible(self.value, self.upper_bound)
 
     @property
@@ -270,11 +274,11 @@ def refuse_malformed(certificate: JointCertificate) -> None:
         msg = f"a constraint is not about {n} features"
         raise CertificateError(msg)
     for claim in certificate.claims:
-        if not (np.isfinite(claim.value) and np.isfinite(claim.upper_bound)):
-            msg = f"a claim of {claim.value!r} of at most {claim.upper_bound!r} is not finite"
+        if not isinstance(claim, JointClaim) or not isinstance(claim.proof, JointProof):
+            msg = f"{type(claim).__name__} in the place of a claim with its proof"
             raise CertificateError(msg)
         single = claim.quantity == RECOVERED
-        placed = claim.component is not None and 0 <= claim.component < r
+        placed = type(claim.component) is int and 0 <= claim.component < r
         if claim.quantity not in (ADJUSTED, SUM, RECOVERED) or single != placed:
             msg = f"there is no claim about {claim.quantity!r}, component {claim.component!r}"
             raise CertificateError(msg)
