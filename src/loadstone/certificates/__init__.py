@@ -36,11 +36,15 @@ in which matrix. The statements rest on ``joint_bound`` (the theorems), ``joint_
 from loadstone.certificates.certificate import Certificate
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.joint_certificate import JointCertificate, JointClaim
+from loadstone.certificates.joint_problem import ADJUSTED, RECOVERED, SUM
 from loadstone.certificates.joint_prove import prove_together
 from loadstone.certificates.prove import EFFORTS, prove
 
 __all__ = [
+    "ADJUSTED",
     "EFFORTS",
+    "RECOVERED",
+    "SUM",
     "Certificate",
     "CertificateError",
     "JointCertificate",

@@ -31,7 +31,7 @@ from loadstone.loadings import Loadings
 from loadstone.solvers.protocol import Solver
 
 #: Parts of a plan that are parameters of some estimators.
-PLANNED = ("deflation", "refine", "renormalize")
+PLANNED = ("deflation", "refine", "renormalize", "objective")
 #: A component, and what it competes for: covariance, constraint, and what to call them.
 Rival = tuple[Array, Covariance, Constraint, str]
 

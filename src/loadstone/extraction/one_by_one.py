@@ -14,6 +14,7 @@ import numpy as np
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.extraction.chain import NEGLIGIBLE, Chains, Report
+from loadstone.extraction.disjoint_sum import largest_disjoint_sum
 from loadstone.extraction.nested import Nested
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.plan import Extraction, Plan, RefusedConstraintError
@@ -69,6 +70,8 @@ def one_by_one(
     if free and earlier is None and plan.orthogonality.kind != "disjoint":
         return _principal_components(S, len(constraints), report)
     chains = Chains(S, constraints, plan, int(rng.integers(2**63)), starts)
+    if plan.objective == "sum" and earlier is None:
+        return _summed(chains, report)
     if earlier is not None or plan.refine is None:
         return chains.follow(plan.orthogonality, begin=earlier, report=report)
     if plan.is_nested(constraints):
@@ -92,6 +95,21 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     if stopped:
         chains = replace(chains, constraints=constraints[: found.matrix.shape[1]])
     return _replaced(found, Nested(chains).answer(rule.kind), rule)
+
+
+def _summed(chains: Chains, report: Report | None) -> Extraction:
+    """Disjoint components with the largest sum of variances."""
+    found = chains.follow(chains.plan.orthogonality, report=report)
+    if found.exhausted is None and found.matrix.shape[1] < len(chains.constraints):
+        # Somebody stopped the search.
+        return found
+    rng = np.random.default_rng((chains.seed, len(chains.constraints)))
+    W, exact = largest_disjoint_sum(chains.S, found.matrix, chains.constraints, rng)
+    if np.array_equal(W, found.matrix):
+        return found
+    total = np.array([float(np.sum(W * (chains.S @ W)))])
+    search = Loadings(W, total, 1, Stop.EXACT if exact else Stop.CONVERGED)
+    return Extraction(W, (search,))
 
 
 def _replaced(found: Extraction, better: Array, rule: Orthogonality | None = None) -> Extraction:
