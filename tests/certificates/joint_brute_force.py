@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
@@ -268,8 +269,9 @@ def _recovery_bounds(rng, matrix, problem):
     place = local(problem, problem.features)
     form = recovery_form(matrix, 0.0, theta * 1.01)[0][np.ix_(problem.features, problem.features)]
     dual = propose_dual(form, place, levels=(1e-2, 1e-3), n_steps=40).dual
+    dual = replace(dual, features=problem.features)
     yield "dual", recovery_bound(matrix, none, problem, theta * 1.01, dual)
-    guess = random_dual(rng, form, np.arange(problem.features.size))
+    guess = random_dual(rng, form, problem.features)
     yield "random numbers", recovery_bound(matrix, none, problem, theta, guess)
 
 

@@ -11,8 +11,10 @@ from loadstone import SparsePCA
 from loadstone.certificates import CertificateError, JointCertificate, prove_together
 from loadstone.certificates.joint_bound import JointProof, terms_of
 from loadstone.certificates.joint_problem import ADJUSTED, RECOVERED, RELATIONS, SUM
+from loadstone.certificates.joint_recovery import recovery_form
 from loadstone.certificates.joint_search import propose_joint_dual
 from loadstone.certificates.problem import SupportProblem
+from loadstone.certificates.search_dual import propose_dual
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 from loadstone.datasets import load_pitprops
@@ -54,6 +56,18 @@ def reproved(joint, proof, quantity):
     return dataclasses.replace(joint, claims=(dataclasses.replace(claim, upper_bound=bound),))
 
 
+def recovered_by_a_dual():
+    """What the first component recovers, by a dual that proves a little too much."""
+    joint = made("none", 3, quantity=RECOVERED)
+    first = joint.claims[0]
+    theta = 1.02 * first.upper_bound
+    form = recovery_form(PITPROPS, 0.0, theta)[0]
+    dual = propose_dual(form, SupportProblem.of(13, 3)).dual
+    claim = dataclasses.replace(first, proof=JointProof(theorem="E", level=theta, dual=dual))
+    claim = dataclasses.replace(claim, upper_bound=theta * (1 + 1e-6))
+    return dataclasses.replace(joint, claims=(claim,))
+
+
 @pytest.fixture(scope="module")
 def certificates():
     return {
@@ -64,6 +78,7 @@ def certificates():
         "disjoint sums": made("disjoint", 3),
         "non-negative": made("none", 3, nonnegative=True),
         "E": made("none", 3, quantity=RECOVERED),
+        "E, dual": recovered_by_a_dual(),
     }
 
 

@@ -7,19 +7,23 @@ for numbers that make it strong. The beginning of a file's name says which kind 
 ==============  =================================================================
 ``prove``       the one way in: from a component to its certificate
 ``certificate`` what is stated, verified and (``certificate_file``) stored;
-                ``certificate_error`` is what a claim that does not hold raises
-``problem``     who the rivals are: supports, forced features, signs
+                ``certificate_about`` says of which data, ``certificate_value``
+                has the numbers, ``certificate_checks`` refuses what is malformed,
+                ``certificate_error`` is what is raised
+``problem``     who the rivals are: supports, forced features, signs;
+                ``problem_after`` what earlier components leave to them
 ``bound_*``     limits that hold for every rival, each from a matrix and numbers
 ``proof_*``     how bounds are put together: screening, cases, replay
 ``search_*``    who looks for good numbers and components; nothing rests on them
 ``joint_*``     the same for several components together (below)
 ==============  =================================================================
 
-Who wants to trust a certificate reads, in this order, ``problem``, ``bound_eigenvalue``,
-``certificate_about`` (which data), ``bound_dual`` (the inequality), ``bound_instant``,
-``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets), ``proof_screening``,
-``proof_tree`` (its ``replay`` is the whole check) and ``certificate.verify``. None of these
-imports a ``search_*`` file: a search that fails gives a weak bound, never a wrong one.
+Who wants to trust a certificate reads, in this order, ``problem``, ``problem_after``,
+``bound_eigenvalue``, ``bound_dual`` (the inequality), ``bound_instant``,
+``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets),
+``proof_screening``, ``proof_enumeration``, ``proof_tree`` (its ``replay`` is the whole check) and
+``certificate.verify``. None of these imports a ``search_*`` file: a search that fails gives
+a weak bound, never a wrong one.
 
 Who wants to change how bounds are found reads, in this order, ``prove``, ``search_case``
 (one case: a dual, screening, again), ``search_dual`` with its kernels (the optimiser),
@@ -38,6 +42,7 @@ from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.joint_certificate import JointCertificate, JointClaim
 from loadstone.certificates.joint_problem import ADJUSTED, RECOVERED, SUM
 from loadstone.certificates.joint_prove import prove_together
+from loadstone.certificates.problem_after import Earlier
 from loadstone.certificates.prove import EFFORTS, prove
 
 __all__ = [
@@ -47,6 +52,7 @@ __all__ = [
     "SUM",
     "Certificate",
     "CertificateError",
+    "Earlier",
     "JointCertificate",
     "JointClaim",
     "prove",

@@ -143,27 +143,12 @@ def _below_zero(matrix: Array) -> float:
 def _refuse_invalid(problem: JointProblem, proof: JointProof) -> None:
     """Raise unless the numbers have the right shapes and kinds and are finite."""
     size = problem.features.size
-    parts: dict[str, tuple[Array | None, tuple[int, ...]]] = {
-        "matrix": (proof.matrix, (size, size)),
-        "prices": (proof.prices, (problem.count,)),
-    }
     if proof.dual is not None:
-        dual = proof.dual
-        if not np.array_equal(dual.features, problem.features):
-            msg = "the dual of a joint proof must be about the features of its problem"
-            raise CertificateError(msg)
-        columns = dual.factor.shape[1] if dual.factor.ndim == 2 else 0
-        parts |= {
-            "pairing": (dual.pairing, (size, size)),
-            "shift": (dual.shift, (size,)),
-            "factor": (dual.factor, (size, columns)),
-        }
-    for name, (part, shape) in parts.items():
-        if part is None:
-            continue
-        if part.dtype != np.float64 or part.shape != shape or not np.isfinite(part).all():
-            msg = f"{name} of a joint proof must be {shape} finite numbers in double precision"
-            raise CertificateError(msg)
+        refuse_dual(proof.dual, problem.features)
+    if proof.matrix is not None:
+        _refuse_numbers(proof.matrix, "matrix", (size, size))
+    if proof.prices is not None:
+        _refuse_numbers(proof.prices, "prices", (problem.count,))
     if not np.isfinite(proof.level):
         msg = f"the level {proof.level!r} of a joint proof is not finite"
         raise CertificateError(msg)
@@ -175,6 +160,24 @@ def _refuse_invalid(problem: JointProblem, proof: JointProof) -> None:
         raise CertificateError(msg)
     if proof.theorem == "DP" and not can_try_disjoint(problem):
         msg = "there are too many supports to try all disjoint ones"
+        raise CertificateError(msg)
+
+
+def refuse_dual(dual: Dual, features: Indices) -> None:
+    """Raise unless a dual holds finite numbers about these features, in double precision."""
+    if not np.array_equal(dual.features, features):
+        msg = "the dual of a joint proof must be about the features of its problem"
+        raise CertificateError(msg)
+    size = features.size
+    _refuse_numbers(dual.pairing, "pairing", (size, size))
+    _refuse_numbers(dual.shift, "shift", (size,))
+    columns = dual.factor.shape[1] if dual.factor.ndim == 2 else 0
+    _refuse_numbers(dual.factor, "factor", (size, columns))
+
+
+def _refuse_numbers(part: Array, name: str, shape: tuple[int, ...]) -> None:
+    if part.dtype != np.float64 or part.shape != shape or not np.isfinite(part).all():
+        msg = f"{name} of a joint proof must be {shape} finite numbers in double precision"
         raise CertificateError(msg)
 
 

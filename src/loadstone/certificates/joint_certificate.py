@@ -10,6 +10,7 @@ import numpy as np
 
 from loadstone.certificates.certificate import OPTIMAL_GAP, refuse_impossible
 from loadstone.certificates.certificate_about import About, covariance_for
+from loadstone.certificates.certificate_checks import refuse_constraint
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.joint_bound import JointProof
 from loadstone.certificates.joint_problem import ADJUSTED, RECOVERED, RELATIONS, SUM
@@ -270,7 +271,7 @@ def refuse_malformed(certificate: JointCertificate) -> None:
     if not (np.abs(np.linalg.norm(W, axis=0) - 1.0) <= 1e-9).all():
         msg = "the loadings are not finite or do not have unit norm"
         raise CertificateError(msg)
-    if any(constraint.n_features != n for constraint in certificate.constraints):
+    if any(refuse_constraint(constraint) != n for constraint in certificate.constraints):
         msg = f"a constraint is not about {n} features"
         raise CertificateError(msg)
     for claim in certificate.claims:

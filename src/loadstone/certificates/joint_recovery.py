@@ -22,7 +22,7 @@ from loadstone.certificates.bound_eigenvalue import (
     largest_row_sum,
 )
 from loadstone.certificates.certificate_error import CertificateError
-from loadstone.certificates.joint_bound import dual_matrix, terms_of
+from loadstone.certificates.joint_bound import dual_matrix, refuse_dual, terms_of
 from loadstone.certificates.joint_eigenvalues import up
 from loadstone.certificates.joint_supports import can_try_all, largest_on_supports
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
@@ -83,6 +83,8 @@ def recovery_bound(
     if not 0.0 <= theta < np.inf:
         msg = f"a recovered variance of {theta!r} cannot be proven"
         raise CertificateError(msg)
+    if dual is not None:
+        refuse_dual(dual, problem.features)
     left, error = left_after(matrix, earlier)
     form, form_error = recovery_form(left, error, theta)
     at = problem.features

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -55,10 +56,10 @@ def propose_theta(
         theta = 0.5 * (low + high)
         form = recovery_form(left, 0.0, theta)[0][np.ix_(at, at)]
         levels = LEVELS if start is None else LEVELS[1:]
-        found = propose_dual(
+        start = propose_dual(
             form, place, start=start, levels=levels, n_steps=n_steps, target=0.0, deadline=deadline
         ).dual
-        start = found
+        found = replace(start, features=at)
         if recovery_bound(matrix, earlier, problem, theta, found) <= theta * (1.0 + 1e-6):
             high, proven = theta, (theta, found)
         else:
@@ -66,7 +67,7 @@ def propose_theta(
     if proven[1] is None:
         # Zero proves that the largest eigenvalue is a limit.
         size = at.size
-        zero = Dual(np.arange(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, 1)))
+        zero = Dual(at, np.zeros((size, size)), np.zeros(size), np.zeros((size, 1)))
         proven = (proven[0], zero)
     return proven
 

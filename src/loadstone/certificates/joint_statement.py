@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loadstone.certificates.bound_any_constraint import as_cardinality
-from loadstone.certificates.certificate import problem_of
 from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.certificate_value import problem_of
 from loadstone.certificates.joint_bound import JointProof, joint_bound
 from loadstone.certificates.joint_problem import RECOVERED, SUM, JointProblem, broken_relation
 from loadstone.certificates.joint_recovery import recovered_beyond, recovery_bound

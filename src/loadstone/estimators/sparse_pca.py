@@ -240,8 +240,15 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         if not self.certify:
             return None
         return [
-            prove(S, constraint, w, effort=self.certify, relative_to=name, progress=task.proof)
-            for w, S, constraint, name in rivals
+            prove(
+                task.data.S,
+                constraint,
+                w,
+                effort=self.certify,
+                earlier=earlier,
+                progress=task.proof,
+            )
+            for w, constraint, earlier in rivals
         ]
 
     def _together(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loadstone.certificates.bound_single_support import support_optimum
-from loadstone.certificates.certificate import problem_of
+from loadstone.certificates.certificate_value import problem_of
 from loadstone.certificates.joint_assignment import best_disjoint_sum, can_try_disjoint
 from loadstone.certificates.joint_problem import JointProblem
 from loadstone.constraints import Constraint, LoadingConstraint
