@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loadstone import SparsePCA
-from loadstone.constraints import LoadingConstraint
+from loadstone.constraints import Groups, LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 from loadstone.datasets import load_pitprops
 from loadstone.extraction import RefusedConstraintError, disjoint_sum
@@ -103,14 +103,27 @@ def test_the_sum_is_proven_and_quoted():
 
 
 def test_where_the_sum_says_nothing_it_is_refused():
-    with pytest.raises(RefusedConstraintError, match="copies of one component"):
-        SparsePCA(2, n_nonzero=3, objective="sum").fit_covariance(PITPROPS)
-    with pytest.raises(RefusedConstraintError, match="orthogonality='disjoint'"):
-        SparsePCA(2, n_nonzero=3, objective="sum", orthogonality="strict").fit_covariance(PITPROPS)
+    for kind in ("none", "quasi"):
+        with pytest.raises(RefusedConstraintError, match=f"{kind!r} copies of one component"):
+            SparsePCA(2, n_nonzero=3, objective="sum", orthogonality=kind).fit_covariance(PITPROPS)
+    groups = Groups(np.repeat(["a", "b"], [6, 7]), 1)
+    model = SparsePCA(2, constraint=groups, objective="sum", orthogonality="disjoint")
+    with pytest.raises(RefusedConstraintError, match="leave out the constraint"):
+        model.fit_covariance(PITPROPS)
     model = SparsePCA(2, n_nonzero=3, objective="sum", orthogonality="disjoint")
     model.fit_covariance(PITPROPS)
     with pytest.raises(ValueError, match="finds all components together"):
         model.add_components(covariance=PITPROPS)
+
+
+@pytest.mark.parametrize("kind", ["strict", "uncorrelated"])
+def test_orthogonal_and_uncorrelated_components_have_a_sum_too(kind):
+    asked = {"n_nonzero": 4, "orthogonality": kind}
+    model = SparsePCA(3, objective="sum", **asked).fit_covariance(PITPROPS)
+    usual = SparsePCA(3, **asked).fit_covariance(PITPROPS)
+    assert model.marginal_variance_.sum() >= usual.marginal_variance_.sum() - 1e-9
+    products = model.components_ @ (PITPROPS if kind == "uncorrelated" else np.eye(13))
+    np.testing.assert_allclose(np.triu(products @ model.components_.T, 1), 0.0, atol=1e-8)
 
 
 def test_one_component_is_the_usual_one():

@@ -45,6 +45,8 @@ _SUMS = {
 THEOREMS = ("KF", "A", "B", "D", "DP")
 #: Relative size of negative eigenvalues that count as rounding of a covariance.
 INDEFINITE = 1e-6
+#: Eigenvalues of this size come of rounding a matrix of zeros.
+TINY = 1e-290
 #: Differences of this relative size are rounding.
 NEGLIGIBLE = 1e-13
 
@@ -131,7 +133,7 @@ def joint_bound(matrix: Array, problem: JointProblem, quantity: str, proof: Join
 def _below_zero(matrix: Array) -> float:
     """How far a covariance is from being positive semi-definite, which is rounding only."""
     below = negative_part(matrix, 0.0)
-    if below > INDEFINITE * max(float(matrix.diagonal().max()), 0.0):
+    if below > INDEFINITE * max(float(matrix.diagonal().max()), 0.0) + TINY:
         msg = (
             f"the matrix has an eigenvalue of about {-below:.3g}: it is no covariance, and "
             "there is no adjusted variance in it"

@@ -54,8 +54,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         scores recovers, which finds the few features that stand for the rest. Recovery has
         no signs or relations, and one proof for each component beside the others; hold out
         samples to judge it where ``n_components * n_nonzero`` is not small against their
-        number. ``"sum"`` is for disjoint components: all at once they have the largest sum
-        of variances, exactly where there are few features, and in place of ``refine``.
+        number. ``"sum"`` is the sum of the variances of disjoint, orthogonal or uncorrelated
+        components, all at once and in place of ``refine``: for disjoint ones exactly, where
+        there are few features.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are searched and how long they are polished.
     max_iter : int, default=100

@@ -51,14 +51,14 @@ class _Deal(NamedTuple):
         return float(self.values.sum())
 
 
-def refuses_sum(constraints: Sequence[Constraint], *, disjoint: bool) -> str | None:
+def refuses_sum(kind: str, constraint: Constraint) -> str | None:
     """Why the sum of variances cannot be the objective; ``None`` where it can."""
-    if not disjoint:
+    if kind in ("none", "quasi"):
         return (
-            "objective='sum' is for components that share no feature, because copies of one "
-            "component have the largest sum elsewhere; use orthogonality='disjoint'"
+            f"with orthogonality={kind!r} copies of one component have the largest sum; use "
+            "'disjoint', 'strict' or 'uncorrelated' with objective='sum'"
         )
-    if not all(isinstance(constraint, LoadingConstraint) for constraint in constraints):
+    if not isinstance(constraint, LoadingConstraint):
         return "objective='sum' knows sizes and signs only; leave out the constraint"
     return None
 

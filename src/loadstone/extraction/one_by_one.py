@@ -98,18 +98,34 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
 
 
 def _summed(chains: Chains, report: Report | None) -> Extraction:
-    """Disjoint components with the largest sum of variances."""
-    found = chains.follow(chains.plan.orthogonality, report=report)
-    if found.exhausted is None and found.matrix.shape[1] < len(chains.constraints):
+    """Components with the largest sum of variances, related as they should be."""
+    S, constraints, rule = chains.S, chains.constraints, chains.plan.orthogonality
+    found = chains.follow(rule, report=report)
+    r = len(constraints)
+    if found.exhausted is None and found.matrix.shape[1] < r:
         # Somebody stopped the search.
         return found
-    rng = np.random.default_rng((chains.seed, len(chains.constraints)))
-    W, exact = largest_disjoint_sum(chains.S, found.matrix, chains.constraints, rng)
+    rng = np.random.default_rng((chains.seed, r))
+    W, exact = found.matrix, False
+    if rule.kind != "uncorrelated":
+        W, exact = largest_disjoint_sum(S, W, constraints, rng)
+    if not rule.means_disjoint(constraints[0]):
+        exact = False
+        # Components without a feature in common are orthogonal; others may have more variance.
+        starts = [found.matrix, W] if W.shape[1] == r else [found.matrix]
+        search = chains.searching_with(rng)
+        kept = constraints[: found.matrix.shape[1]]
+        tried = [refine(S, w, kept, rule, search, rng, keep_adjusted=False) for w in starts]
+        W = max(tried, key=lambda w: _total(S, w))
     if np.array_equal(W, found.matrix):
         return found
-    total = np.array([float(np.sum(W * (chains.S @ W)))])
-    search = Loadings(W, total, 1, Stop.EXACT if exact else Stop.CONVERGED)
-    return Extraction(W, (search,))
+    stop = Stop.EXACT if exact else Stop.CONVERGED
+    return Extraction(W, (Loadings(W, np.array([_total(S, W)]), 1, stop),))
+
+
+def _total(S: Covariance, W: Array) -> float:
+    """The sum of the variances."""
+    return float(np.sum(W * (S @ W)))
 
 
 def _replaced(found: Extraction, better: Array, rule: Orthogonality | None = None) -> Extraction:

@@ -58,8 +58,8 @@ class Plan:
     renormalize : bool
         Whether loadings are re-optimised on their support.
     objective : str
-        ``"sum"`` looks for disjoint components with the largest sum of variances, in place of
-        ``refine``; other words change nothing here.
+        ``"sum"`` looks for disjoint, orthogonal or uncorrelated components with the largest sum
+        of variances, in place of ``refine``; other words change nothing here.
     """
 
     solver: Solver[Any]
@@ -77,8 +77,7 @@ class Plan:
             reason = None if constraint.is_free else self.solver.refuses(constraint)
             reason = reason or self.orthogonality.refuses(constraint)
             if reason is None and self.objective == "sum":
-                disjoint = self.orthogonality.means_disjoint(constraint)
-                reason = refuses_sum([constraint], disjoint=disjoint)
+                reason = refuses_sum(self.orthogonality.kind, constraint)
             if reason is not None:
                 raise RefusedConstraintError(reason)
 
