@@ -112,15 +112,18 @@ def _summed(chains: Chains, report: Report | None) -> Extraction:
     if not rule.means_disjoint(constraints[0]):
         exact = False
         # Components without a feature in common are orthogonal; others may have more variance.
-        starts = [found.matrix, W] if W.shape[1] == r else [found.matrix]
         search = chains.searching_with(rng)
-        kept = constraints[: found.matrix.shape[1]]
-        tried = [refine(S, w, kept, rule, search, rng, keep_adjusted=False) for w in starts]
+        tried = [
+            refine(S, w, constraints[: w.shape[1]], rule, search, rng, keep_adjusted=False)
+            for w in (found.matrix, W)
+        ]
         W = max(tried, key=lambda w: _total(S, w))
     if np.array_equal(W, found.matrix):
         return found
     stop = Stop.EXACT if exact else Stop.CONVERGED
-    return Extraction(W, (Loadings(W, np.array([_total(S, W)]), 1, stop),))
+    search_of_all = Loadings(W, np.array([_total(S, W)]), 1, stop)
+    exhausted = found.exhausted if W.shape[1] < r else None
+    return replace(found, matrix=W, searches=(search_of_all,), exhausted=exhausted, left=())
 
 
 def _total(S: Covariance, W: Array) -> float:
