@@ -36,7 +36,7 @@ __all__ = ["Components", "FitMixin", "field", "seeded"]
 class FitMixin(CallbackSupportMixin):
     """The one ``fit`` of all estimators; a subclass writes :meth:`_search`."""
 
-    standardize: bool = False
+    standardize: bool | None = None
     route: str = "auto"
     random_state: Any = 0
 
@@ -123,13 +123,13 @@ class FitMixin(CallbackSupportMixin):
         self : object
             Fitted, with ``mean_`` zero where the matrix comes without a mean.
         """
-        return self._fit(read_covariance(S, n_samples, standardize=self.standardize))
+        return self._fit(read_covariance(S, n_samples, standardize=bool(self.standardize)))
 
     def _read(self, X: Any, sample_weight: Any) -> Reading:
         return read(
             X,
             sample_weight,
-            standardize=self.standardize,
+            standardize=bool(self.standardize),
             route=self.route,
             n_products=self._expected_products(),
             missing=self._allows_missing,
@@ -137,7 +137,7 @@ class FitMixin(CallbackSupportMixin):
         )
 
     def _fit(self, data: Reading) -> Self:
-        tell(data)
+        tell(data.minding_units(standardize=self.standardize))
         data = in_memory(data) if self._looks_at_all() else data
         context = self._init_callback_context(max_subtasks=self._n_tasks())
         context.call_on_fit_task_begin(estimator=self)

@@ -76,7 +76,10 @@ SHARED: dict[str, Parameter] = {
     ),
     "renormalize": Parameter("bool", "Re-optimise the loadings on the support found.", ["boolean"]),
     "standardize": Parameter(
-        "bool", "Scale each feature to unit variance, without copying the data.", ["boolean"]
+        "bool or None",
+        "Scale each feature to unit variance, without copying the data. ``None`` does not, and\n"
+        "warns where variances differ by more than a factor of 10 000.",
+        ["boolean", None],
     ),
     "route": Parameter(
         '{"auto", "gram", "data", "wide"}',

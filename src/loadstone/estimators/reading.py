@@ -24,6 +24,7 @@ from loadstone.covariance.checks import (
     check_rows,
     check_weights,
     constant_remark,
+    units_remark,
 )
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.given import check_covariance
@@ -69,6 +70,12 @@ class Reading:
     def n_features(self) -> int:
         """Number of features."""
         return self.S.n_features
+
+    def minding_units(self, *, standardize: bool | None) -> Reading:
+        """The same with a remark on units, where nobody has said whether to scale."""
+        if standardize is not None:
+            return self
+        return replace(self, remarks=(*self.remarks, *units_remark(self.moments)))
 
 
 def read(

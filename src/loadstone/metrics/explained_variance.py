@@ -54,6 +54,13 @@ def adjusted_from_scores(G: Array) -> Array:
     return adjusted
 
 
+def adds_variance(S: Covariance, loadings: Array) -> Array:
+    """Which components explain anything that those before them do not, as a mask."""
+    eps = float(np.finfo(S.dtype).eps)
+    negligible = max(1e-10, 100 * eps) * total_variance(S)
+    return np.asarray(adjusted_variance(S, loadings) > negligible)
+
+
 def span_variance(S: Covariance, loadings: Array) -> float:
     """Variance of the data projected on the span of the components."""
     Q = np.linalg.qr(loadings.astype(np.float64))[0].astype(S.dtype)

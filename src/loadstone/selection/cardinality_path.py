@@ -41,7 +41,7 @@ def cardinality_path(
     nonnegative: bool = False,
     effort: str = "balanced",
     certify: Any = False,
-    standardize: bool = False,
+    standardize: bool | None = None,
     route: str = "auto",
     sample_weight: Any = None,
 ) -> CardinalityPath:
@@ -64,8 +64,9 @@ def cardinality_path(
         How many starts are tried, and at how many sizes.
     certify : {False, "instant", "standard"}, default=False
         Prove an upper bound for each size: in milliseconds, or with more effort.
-    standardize : bool, default=False
-        Scale each feature to unit variance.
+    standardize : bool or None, default=None
+        Scale each feature to unit variance. ``None`` does not, and warns where variances
+        differ by more than a factor of 10 000.
     route : {"auto", "gram", "data", "wide"}, default="auto"
         Form the covariance matrix, work on the data, or on a working set of columns.
     sample_weight : array-like of shape (n_samples,), optional
@@ -103,10 +104,10 @@ def cardinality_path(
     given = {**asked, "n_nonzeros": n_nonzeros, "certify": certify}
     validate_parameter_constraints(RULES, given, caller_name="cardinality_path")
     if covariance is not None:
-        data = read_covariance(covariance, n_samples, standardize=standardize)
+        data = read_covariance(covariance, n_samples, standardize=bool(standardize))
     else:
-        data = read(X, sample_weight, standardize=standardize, route=route)
-    tell(data)
+        data = read(X, sample_weight, standardize=bool(standardize), route=route)
+    tell(data.minding_units(standardize=standardize))
     forbidden = np.flatnonzero(data.moments.constant)
     path = search_path(
         data.S,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +29,7 @@ from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.extraction import signed
 from loadstone.loadings import Loadings, Stop
+from loadstone.metrics import total_variance
 from loadstone.selection.path_bounds import upper_bounds
 from loadstone.selection.path_starts import (
     StartEffort,
@@ -52,6 +53,8 @@ PATH_EFFORTS: dict[str, StartEffort] = {
 N_AUTO = 150
 #: Sweeps after the first two; they only visit what the one before has improved.
 MAX_SWEEPS = 8
+#: Components whose products with the covariance are computed in one pass.
+AT_ONCE = 32
 
 
 class Supports(Sequence[Array]):
@@ -162,6 +165,28 @@ class CardinalityPath:
         )
         return model
 
+    @cached_property
+    def recovered(self) -> Array:
+        """Share of the variance of all features that the scores of each size recover.
+
+        By a regression of every feature on them, ``|S w|^2 / (w'Sw tr S)``; at most
+        :attr:`pca_recovered`. Computed when it is first asked for.
+        """
+        S, found = self.covariance, []
+        for start in range(0, len(self), AT_ONCE):
+            sizes = self.n_nonzeros[start : start + AT_ONCE]
+            W = np.column_stack([self.loadings(int(size)) for size in sizes])
+            SW = (S @ W).astype(np.float64)
+            variance = np.einsum("ij,ij->j", W, SW)
+            squares = np.einsum("ij,ij->j", SW, SW)
+            found.append(np.divide(squares, variance, out=0 * variance, where=variance > 0))
+        return np.concatenate(found) / total_variance(S)
+
+    @property
+    def pca_recovered(self) -> float:
+        """What the first principal component recovers of all features."""
+        return float(self.values[-1] / self.ratio[-1]) / total_variance(self.covariance)
+
     def entry_sizes(self) -> Array:
         """Smallest size of the path at which each feature is used; 0 where it never is."""
         entered = np.zeros(self.covariance.n_features, dtype=np.intp)
@@ -190,6 +215,8 @@ class CardinalityPath:
             "cardinality": [int(mask.sum()) for mask in self.supports.masks()],
             "variance": self.values,
             "ratio": self.ratio,
+            "recovered": self.recovered,
+            "pca_recovered": self.pca_recovered,
         }
         if self.bounds is not None:
             table |= {"bound": self.bounds, "certified_ratio": self.values / self.bounds}
