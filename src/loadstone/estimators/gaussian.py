@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, covariance_of
-from loadstone.covariance.containers import float_dtype, is_dask, pieces, rows_of
+from loadstone.covariance.containers import float_dtype, is_dask
 from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
 from loadstone.estimators.base import Components
 from loadstone.estimators.checks import check_new_rows
@@ -21,8 +21,12 @@ from loadstone.estimators.projection import check_scores, project, project_block
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.choice import SampleRows, SizeChoice, choose_sizes
+from loadstone.solvers.factor_models.held_out import Walk
+from loadstone.solvers.factor_models.sizes import HELD_OUT
 from loadstone.solvers.fitted_model import FittedModel, spread
 from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
+from loadstone.solvers.row_densities import row_densities
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 #: What the documentation says of every Gaussian model.
@@ -55,6 +59,24 @@ class GaussianComponents(Components):
     ) -> FittedModel:
         """Search on the varying features; ``holes`` only where values are missing."""
         raise NotImplementedError
+
+    def _needs_rows(self) -> bool:
+        return bool(self.get_params(deep=False)["n_components"] == HELD_OUT)
+
+    def _sizes(self, holes: IncompleteObservations | None, task: Task, walk: Walk) -> SizeChoice:
+        """Numbers of components to choose from; held-out rows are asked where that was asked."""
+        asked = self.get_params(deep=False)["n_components"]
+        data = task.data
+        rows = SampleRows(
+            rows=data.rows, weights=data.weights, holes=holes, standardize=self.standardize
+        )
+
+        def told(size: int, density: float) -> bool:
+            return task.report(
+                f"{size} component(s), held out", n_components=size, held_out=density
+            )
+
+        return choose_sizes(asked, rows, walk, task.rng, told)
 
     def _search(self, task: Task) -> Found:
         data = task.data
@@ -181,26 +203,11 @@ class GaussianComponents(Components):
         """
         model = self._model()
         rows = check_new_rows(self, X, allow_nan=True)
-        scale = np.ones(self.n_features_in_) if self.scale_ is None else self.scale_
         if has_missing(rows):
             values, observed = self._centred(rows)
-            result: Array = model.observed_log_likelihood(values, observed) - observed @ np.log(
-                scale
-            )
-            return result
-        V, offset = self._affine(model.scores_matrix())
-        weights = 1.0 / (scale**2 * model.noise)
-        stacked = rows_of(rows).stack_over_blocks(
-            _squares_and_scores, V, offset, self.mean_, weights
-        )
-        if is_dask(rows) and np.isnan(stacked).any():
-            msg = (
-                "Input X is a Dask array that contains NaN; the likelihood of samples with missing "
-                "values needs them in memory. Use X.compute() where it fits"
-            )
-            raise ValueError(msg)
-        density = model.log_density(stacked[:, 0], stacked[:, 1:])
-        return np.asarray(density - np.log(scale).sum())
+            units = 0.0 if self.scale_ is None else observed @ np.log(self.scale_)
+            return np.asarray(model.observed_log_likelihood(values, observed) - units)
+        return row_densities(rows, model, self.mean_, self.scale_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log density of the samples.
@@ -322,17 +329,3 @@ def _relocated(data: Reading, model: FactorModel, location: Array) -> Reading:
         return data
     filled = imputed_rows(data.holes, model, location).astype(data.S.dtype, copy=False)
     return replace(data, S=covariance_of(filled, sample_weight=data.holes.weights)[0])
-
-
-def _squares_and_scores(
-    block: Any, rows: slice, V: Array, offset: Array, mean: Array, weights: Array
-) -> Array:
-    """Weighted squared distance to the mean in the first column, projections after it."""
-    if sparse.issparse(block):
-        squares = block.multiply(block) @ weights - 2.0 * (block @ (weights * mean))
-        squares = np.asarray(squares).ravel() + weights @ mean**2
-    else:
-        squares = np.empty(block.shape[0])
-        for piece in pieces(block.shape[0], block.shape[1]):
-            squares[piece] = np.square(block[piece] - mean) @ weights
-    return np.column_stack([squares, np.asarray(block @ V) - offset])

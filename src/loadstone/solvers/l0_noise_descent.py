@@ -19,6 +19,7 @@ import numpy as np
 
 from loadstone.covariance.protocol import Array
 from loadstone.loadings import Stop
+from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.noise import ETA
 from loadstone.solvers.factor_models.samples import Samples, Scores, known_moments
 
@@ -55,6 +56,11 @@ class L0Point:
         """Components that are alive."""
         return int(self.G.shape[0])
 
+    def model(self, kind: str) -> FactorModel:
+        """Components by decreasing strength over the noise, which is ``"free"`` or ``"shared"``."""
+        order = np.argsort(-(np.square(self.G) / self.noise).sum(axis=1), kind="stable")
+        return FactorModel(self.G[order].T, self.noise if kind == "free" else float(self.noise[0]))
+
 
 @dataclass(frozen=True)
 class Descent:
@@ -77,11 +83,15 @@ def evaluated(samples: Samples, G: Array, noise: Array, location: Array | None =
     precision = (1.0 / noise)[None]
     moments = known_moments(G[None], precision, per_feature=samples.per_feature)
     scores = samples.scores(G[None], moments, precision, location[None])
-    n, counts = samples.n_samples, samples.counts
-    floor = ETA * counts * samples.variance
-    deviance = counts @ np.log(noise) + ((samples.squares(location) + floor) / noise).sum()
+    deviance = samples.counts @ np.log(noise) + (samples.squares(location) / noise).sum()
     deviance -= float(scores.log_determinant[0] + scores.explained[0])
-    return L0Point(G, noise, location, float(deviance / n), scores)
+    floored = float(deviance / samples.n_samples) + floor_term(samples, noise)
+    return L0Point(G, noise, location, floored, scores)
+
+
+def floor_term(samples: Samples, noise: Array) -> float:
+    """What the floor of the noise adds to the deviance."""
+    return float((ETA * samples.counts * samples.variance / noise).sum() / samples.n_samples)
 
 
 @dataclass(frozen=True)
