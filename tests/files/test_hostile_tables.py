@@ -11,6 +11,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from hostile import forged_archive, forged_array, outcomes
+from loadstone.files import hdf5
 from loadstone.files.errors import TableError
 from loadstone.files.tables import read_table
 from loadstone.files.text_tables import rows_of
@@ -231,6 +232,33 @@ def test_links_in_an_h5ad_file_are_not_followed(tmp_path):
         file.create_dataset("uns/big", shape=(10**12,), dtype="f8", chunks=(10**6,))
 
     assert "declares" in change(enormous)
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("while True: pass", "did not end in"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "ends the process by signal"),
+    ],
+    ids=["hangs", "crashes"],
+)
+def test_an_hdf5_library_that_hangs_or_crashes_does_so_in_another_process(
+    does, said, tmp_path, monkeypatch
+):
+    h5ad(tmp_path / "t.h5ad")
+    (tmp_path / "h5py.py").write_text(does)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(hdf5, "_GRACE", 3.0)
+    with pytest.raises(TableError, match=said):
+        read_table(tmp_path / "t.h5ad")
+
+
+def test_modules_of_the_current_folder_are_not_imported(tmp_path, monkeypatch):
+    h5ad(tmp_path / "t.h5ad")
+    (tmp_path / "h5py.py").write_text("import pathlib; pathlib.Path('ran').touch()")
+    monkeypatch.chdir(tmp_path)
+    read_table(tmp_path / "t.h5ad")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_an_input_that_is_no_regular_file_is_named(tmp_path):

@@ -17,6 +17,7 @@ from loadstone.certificates.bound_dual import (
     reach_limits,
     rows_of_covariance,
 )
+from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.symmetric import largest_eigenvalue
@@ -48,11 +49,11 @@ def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
     size = matrix.shape[0]
     margin = 8.0 * size * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))
     values, vectors = np.linalg.eigh(matrix)
-    found = [NamedBound(float(values[-1]), "largest eigenvalue")]
+    exact = [NamedBound(eigenvalue_bound(matrix), "largest eigenvalue")]
     if problem.nonnegative:
-        clipped = np.maximum(matrix, 0.0)
-        largest = largest_eigenvalue(clipped)
-        found.append(NamedBound(float(largest), "largest eigenvalue of the positive part"))
+        clipped = eigenvalue_bound(np.maximum(matrix, 0.0))
+        exact.append(NamedBound(clipped, "largest eigenvalue of the positive part"))
+    found = []
     found.append(NamedBound(_trace(matrix.diagonal(), values[0], problem), "trace"))
     found.append(NamedBound(_row_sum(matrix, problem), "largest row sum"))
     found.append(NamedBound(_frobenius(matrix, problem), "Frobenius norm"))
@@ -64,7 +65,7 @@ def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
         found.append(NamedBound(float(limit), "trace above an eigenvalue"))
         limit = cut + _frobenius(part, problem)
         found.append(NamedBound(float(limit), "Frobenius norm above an eigenvalue"))
-    return [NamedBound(bound.value + margin, bound.name) for bound in found]
+    return exact + [NamedBound(bound.value + margin, bound.name) for bound in found]
 
 
 def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:

@@ -115,11 +115,11 @@ def _certificates(
     data = read(named(table), standardize=standardize)
     task = Task(data, np.random.default_rng(0))
     loadings = model.components_.T
-    compete = competitions(data.S, loadings, model.constraints_on(data), model.plan(task))
+    compete = competitions(loadings, model.constraints_on(data), model.plan(task))
     steps.next(f"Certifying {model.n_components_} component(s)", model.n_components_)
     certificates = []
-    for w, (rest, constraint, sentence) in zip(loadings.T, compete, strict=True):
-        certificates.append(prove(rest, constraint, w, relative_to=sentence, **limits))
+    for w, (constraint, earlier) in zip(loadings.T, compete, strict=True):
+        certificates.append(prove(data.S, constraint, w, earlier=earlier, **limits))
         steps.advance()
     return certificates
 

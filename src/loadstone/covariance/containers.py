@@ -1,8 +1,9 @@
 """One view of every data container: a matrix as a stack of row blocks.
 
-A new container is one class with the three methods of :class:`Rows` and one line
-in :func:`rows_of`. Functions handed to ``sum_over_blocks`` live at module level,
-so that a Dask cluster can ship them; ``rows`` is the slice the block covers.
+A new container is one class with the methods of :class:`Rows` and one line in
+:func:`rows_of`. Functions handed to it live at module level, so that a Dask cluster can ship
+them: ``f(block, rows, *args)`` sees a block, the slice of rows it covers, and arguments of which
+those marked :class:`PerRow` and :class:`PerFeature` are cut to the block.
 """
 
 from __future__ import annotations
@@ -10,17 +11,53 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
 
+from loadstone.covariance.passes import pass_done
 from loadstone.covariance.protocol import Array, Support
 
 #: Bytes of a dense piece that is copied, centred and thrown away again.
 PIECE_BYTES = 8 << 20
 #: Bytes read at once from a file that does not fit in memory.
 MAPPED_BYTES = 64 << 20
+
+#: A function of a block that gives arrays to be added up.
+Sums = Callable[..., tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class PerRow:
+    """An argument with one entry for each row: a block gets its own."""
+
+    values: Any
+
+
+@dataclass(frozen=True)
+class PerFeature:
+    """An argument with one entry for each feature: a block of columns gets its own."""
+
+    values: Any
+
+
+def per_row(values: Any) -> PerRow | None:
+    """The same for what may be absent, such as weights."""
+    return None if values is None else PerRow(values)
+
+
+def cut(args: tuple[Any, ...], rows: slice) -> list[Any]:
+    """The arguments of a block that has all columns."""
+    return [
+        arg.values[rows]
+        if isinstance(arg, PerRow)
+        else arg.values
+        if isinstance(arg, PerFeature)
+        else arg
+        for arg in args
+    ]
 
 
 class Rows(Protocol):
@@ -43,12 +80,33 @@ class Rows(Protocol):
         """Whether zeros are left out."""
         ...
 
-    def sum_over_blocks(self, f: Callable[..., tuple[Array, ...]], *args: Any) -> tuple[Array, ...]:
-        """Sum of ``f(block, rows, *args)`` over all blocks, entry by entry."""
+    @property
+    def strips(self) -> tuple[slice, ...]:
+        """Columns that a block can have at once: all of them, or two strips."""
+        ...
+
+    @property
+    def largest_result(self) -> float:
+        """Bytes that the result of a block may have."""
+        ...
+
+    def sum_over_blocks(self, f: Sums, *args: Any) -> tuple[Any, ...]:
+        """Sum of ``f(block, rows, *args)`` over all rows, entry by entry.
+
+        With several strips each result needs a last axis of features, which is put together.
+        """
         ...
 
     def stack_over_blocks(self, f: Callable[..., Array], *args: Any) -> Array:
-        """Results of ``f(block, rows, *args)`` stacked in the order of the rows."""
+        """Results of ``f(block, rows, *args)`` in the order of the rows, added over columns."""
+        ...
+
+    def sum_over_rows(self, f: Callable[..., Array], args: tuple[Any, ...], then: Sums) -> Any:
+        """Sum of ``then(y)`` over all rows, where ``y`` is ``f`` added over the columns."""
+        ...
+
+    def narrow(self, features: Support, *, joined: bool = False) -> Rows:
+        """Some of the columns, in ascending order; in one strip where asked."""
         ...
 
     def first_block(self) -> Any:
@@ -59,6 +117,8 @@ class Rows(Protocol):
 def rows_of(X: Any) -> Rows:
     """Wrap a checked matrix; the one place that looks at its type."""
     if is_dask(X):
+        from loadstone.covariance.dask_rows import DaskRows
+
         return DaskRows.wrap(X)
     if sparse.issparse(X):
         return InMemoryRows(X if X.format in {"csr", "csc"} else X.tocsr())
@@ -91,14 +151,34 @@ def pieces(n_rows: int, n_cols: int, itemsize: int = 8) -> Iterator[slice]:
 
 def columns(rows: Rows, support: Support) -> Array:
     """The columns in ``support`` as a dense array; one pass."""
-    return rows.stack_over_blocks(_gather_columns, support)
+    if len(rows.strips) == 1:
+        return rows.stack_over_blocks(_gather_columns, support)
+    chosen, place = np.unique(support, return_inverse=True)
+    places = PerFeature(np.arange(chosen.size))
+    found = rows.narrow(chosen).stack_over_blocks(_in_place, chosen.size, places)
+    return found[:, place]
 
 
 def _gather_columns(block: Any, rows: slice, support: Support) -> Array:
     return dense(block[:, support])
 
 
-def _add(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, ...]:
+def _in_place(block: Any, rows: slice, n_features: int, features: Support) -> Array:
+    """A block with zeros for the columns it does not have, so that blocks can be added."""
+    whole = np.zeros((block.shape[0], n_features), dtype=block.dtype)
+    whole[:, features] = dense(block)
+    return whole
+
+
+def narrowed(rows: Rows, features: Support | None) -> tuple[Rows, Support | None]:
+    """Rows that read no other column, where columns are stored apart; and which ones to take."""
+    if features is None or len(rows.strips) == 1:
+        return rows, features
+    return rows.narrow(features), None
+
+
+def add(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Results of two blocks, entry by entry."""
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
@@ -108,6 +188,7 @@ class InMemoryRows:
 
     X: Any
     in_memory: ClassVar[bool] = True
+    largest_result: ClassVar[float] = np.inf
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -125,13 +206,28 @@ class InMemoryRows:
         """Whether zeros are left out."""
         return bool(sparse.issparse(self.X))
 
-    def sum_over_blocks(self, f: Callable[..., tuple[Array, ...]], *args: Any) -> tuple[Array, ...]:
+    @property
+    def strips(self) -> tuple[slice, ...]:
+        """All columns at once."""
+        return (slice(0, self.shape[1]),)
+
+    def sum_over_blocks(self, f: Sums, *args: Any) -> tuple[Any, ...]:
         """See :class:`Rows`."""
-        return f(self.X, slice(0, self.shape[0]), *args)
+        rows = slice(0, self.shape[0])
+        return f(self.X, rows, *cut(args, rows))
 
     def stack_over_blocks(self, f: Callable[..., Array], *args: Any) -> Array:
         """See :class:`Rows`."""
-        return f(self.X, slice(0, self.shape[0]), *args)
+        rows = slice(0, self.shape[0])
+        return f(self.X, rows, *cut(args, rows))
+
+    def sum_over_rows(self, f: Callable[..., Array], args: tuple[Any, ...], then: Sums) -> Any:
+        """See :class:`Rows`."""
+        return then(self.stack_over_blocks(f, *args))
+
+    def narrow(self, features: Support, *, joined: bool = False) -> InMemoryRows:
+        """See :class:`Rows`."""
+        return InMemoryRows(self.X[:, features])
 
     def first_block(self) -> Any:
         """See :class:`Rows`."""
@@ -144,6 +240,7 @@ class MappedRows:
 
     X: np.memmap
     in_memory: ClassVar[bool] = False
+    largest_result: ClassVar[float] = np.inf
     is_sparse: ClassVar[bool] = False
 
     @property
@@ -173,99 +270,37 @@ class MappedRows:
         if mapping is not None and self.X.mode == "r" and hasattr(mmap, "MADV_DONTNEED"):
             mapping.madvise(mmap.MADV_DONTNEED)
 
-    def sum_over_blocks(self, f: Callable[..., tuple[Array, ...]], *args: Any) -> tuple[Array, ...]:
+    @property
+    def strips(self) -> tuple[slice, ...]:
+        """All columns at once."""
+        return (slice(0, self.shape[1]),)
+
+    def sum_over_blocks(self, f: Sums, *args: Any) -> tuple[Any, ...]:
         """See :class:`Rows`."""
-        total: tuple[Array, ...] | None = None
-        for rows in self._slices():
-            part = f(self._read(rows), rows, *args)
-            total = part if total is None else _add(total, part)
-        assert total is not None
+        parts = (f(self._read(rows), rows, *cut(args, rows)) for rows in self._slices())
+        total = reduce(add, parts)
+        pass_done()
         return total
 
     def stack_over_blocks(self, f: Callable[..., Array], *args: Any) -> Array:
         """See :class:`Rows`."""
-        return np.concatenate([f(self._read(rows), rows, *args) for rows in self._slices()])
+        parts = [f(self._read(rows), rows, *cut(args, rows)) for rows in self._slices()]
+        pass_done()
+        return np.concatenate(parts)
+
+    def sum_over_rows(self, f: Callable[..., Array], args: tuple[Any, ...], then: Sums) -> Any:
+        """See :class:`Rows`."""
+        return self.sum_over_blocks(composed, f, then, *args)
+
+    def narrow(self, features: Support, *, joined: bool = False) -> InMemoryRows:
+        """See :class:`Rows`."""
+        return InMemoryRows(columns(self, features))
 
     def first_block(self) -> Array:
         """See :class:`Rows`."""
         return self._read(self._slices()[0])
 
 
-@dataclass(frozen=True)
-class DaskRows:
-    """A Dask array: one task per block of rows, partial sums added as a tree."""
-
-    X: Any
-    in_memory: ClassVar[bool] = False
-
-    @classmethod
-    def wrap(cls, X: Any) -> DaskRows:
-        """Join the column chunks, so that a block of rows is one task."""
-        if any(np.isnan(size) for size in X.chunks[0]):
-            msg = (
-                "the Dask array has chunks of unknown length; "
-                "call X.compute_chunk_sizes() before fitting"
-            )
-            raise ValueError(msg)
-        return cls(X.rechunk({1: -1}))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features."""
-        n_rows, n_columns = self.X.shape
-        return n_rows, n_columns
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the values."""
-        return float_dtype(self.X.dtype)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the chunks leave out zeros."""
-        return bool(sparse.issparse(self.X._meta))
-
-    def _tasks(self, f: Callable[..., Any], args: tuple[Any, ...]) -> list[Any]:
-        from dask.delayed import delayed
-
-        # Arguments become one node of the graph each: a cluster sends them once
-        # per worker, not once per block.
-        shared = [delayed(arg, traverse=False) for arg in args]
-        task = delayed(_on_float_block, pure=False)
-        edges = np.cumsum([0, *self.X.chunks[0]])
-        return [
-            task(f, block, slice(int(lo), int(hi)), self.dtype, *shared)
-            for block, lo, hi in zip(
-                self.X.to_delayed().ravel(), edges[:-1], edges[1:], strict=True
-            )
-            if hi > lo
-        ]
-
-    def sum_over_blocks(self, f: Callable[..., tuple[Array, ...]], *args: Any) -> tuple[Array, ...]:
-        """See :class:`Rows`."""
-        from dask.delayed import delayed
-
-        parts = self._tasks(f, args)
-        add = delayed(_add, pure=False)
-        while len(parts) > 1:
-            pairs = [add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
-            parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
-        return tuple(parts[0].compute())
-
-    def stack_over_blocks(self, f: Callable[..., Array], *args: Any) -> Array:
-        """See :class:`Rows`."""
-        from dask.base import compute
-
-        parts = compute(*self._tasks(f, args))  # type: ignore[no-untyped-call]
-        return np.concatenate(parts)
-
-    def first_block(self) -> Any:
-        """See :class:`Rows`."""
-        head = self.X.blocks[0]
-        return head[: max(1, min(head.shape[0], 1000))].compute()
-
-
-def _on_float_block(
-    f: Callable[..., Any], block: Any, rows: slice, dtype: np.dtype[Any], *args: Any
-) -> Any:
-    return f(block.astype(dtype, copy=False), rows, *args)
+def composed(block: Any, rows: slice, f: Callable[..., Array], then: Sums, *args: Any) -> Any:
+    """``then(f(block, rows, *args))``."""
+    return then(f(block, rows, *args))

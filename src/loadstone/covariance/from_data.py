@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from loadstone.covariance.containers import InMemoryRows, Rows, columns, dense
+from loadstone.covariance.containers import (
+    InMemoryRows,
+    PerFeature,
+    PerRow,
+    Rows,
+    columns,
+    dense,
+    per_row,
+)
+from loadstone.covariance.dask_rows import DaskRows
 from loadstone.covariance.explicit import GATHER_BELOW, ExplicitCovariance, nonzero_rows
 from loadstone.covariance.moments import Moments
 from loadstone.covariance.protocol import Array, Covariance, Support
@@ -51,10 +60,33 @@ class DataCovariance:
         return self.moments.mean.astype(self.dtype, copy=False)
 
     def __matmul__(self, W: Array) -> Array:
+        if len(self.rows.strips) > 1:
+            return self._product_of_strips(W)
         V, offset, active = self._gathered(W)
         sums = _centred_product_sums if self.rows.in_memory else _product_sums
-        back, total = self.rows.sum_over_blocks(sums, V, offset, active, self.weights)
+        args = (V, offset, active, per_row(self.weights))
+        back, total = self.rows.sum_over_blocks(sums, *args)
         return self._finish(back, total)
+
+    def _product_of_strips(self, W: Array) -> Array:
+        """Scores first, which stay on the workers, then the way back: two passes."""
+        rows, args = self._of_strips(W if W.ndim == 2 else W[:, None])
+        assert isinstance(rows, DaskRows)
+        product = self._back_from(rows.scores_on_workers(_partial_scores, *args))
+        return product if W.ndim == 2 else product[:, 0]
+
+    def _of_strips(self, W: Array, roots: Array | None = None) -> tuple[Rows, tuple[Any, ...]]:
+        """The columns that some loading uses, and what projects them."""
+        active = nonzero_rows(W)
+        V = self._unscaled(W.astype(self.dtype, copy=False), active)
+        args = (PerFeature(V), PerFeature(self.mean[active]), None, per_row(roots))
+        return self.rows.narrow(active), args
+
+    def _back_from(self, Y: PerRow) -> Array:
+        """``Xc' diag(weights) Y / (n_samples - 1)`` where columns are stored apart."""
+        args = (Y, PerFeature(self.mean), per_row(self.weights))
+        (back,) = self.rows.sum_over_blocks(_strip_sums, *args)
+        return self._finish(back.T, np.zeros(0))
 
     def _gathered(self, W: Array) -> tuple[Array, Array, Support | None]:
         """``W / scale`` without its zero rows where that pays, mean'V, and the rows kept."""
@@ -92,12 +124,36 @@ class DataCovariance:
 
     def scores(self, W: Array) -> Array:
         """``Xc W``: the rows projected on a block of loadings."""
+        if len(self.rows.strips) > 1:
+            rows, args = self._of_strips(W)
+            return rows.stack_over_blocks(_partial_scores, *args)
         V, offset, active = self._gathered(W)
         return self.rows.stack_over_blocks(_project, V, offset, active)
 
+    def score_squares(self, W: Array) -> Array:
+        """Weighted sums of the squared scores, added up where the rows are."""
+        if self.rows.in_memory:
+            Y = self.scores(W)
+            squares = Y * Y
+            return np.asarray(
+                squares.sum(axis=0) if self.weights is None else self.weights @ squares
+            )
+        roots = None if self.weights is None else np.sqrt(self.weights)
+        if len(self.rows.strips) > 1:
+            rows, args = self._of_strips(W, roots)
+        else:
+            V, _, active = self._gathered(W)
+            mean = self.mean if active is None else self.mean[active]
+            rows, args = self.rows, (V, mean, active, per_row(roots))
+        return np.asarray(rows.sum_over_rows(_partial_scores, args, _squares)[0])
+
     def back_project(self, Y: Array) -> Array:
         """``Xc' diag(weights) Y / (n_samples - 1)`` for scores ``Y``."""
-        back, total = self.rows.sum_over_blocks(_back_project_sums, Y, self.weights)
+        if len(self.rows.strips) > 1:
+            return self._back_from(PerRow(Y))
+        back, total = self.rows.sum_over_blocks(
+            _back_project_sums, PerRow(Y), per_row(self.weights)
+        )
         return self._finish(back, total)
 
     def centred_columns(self, support: Support) -> Array:
@@ -114,9 +170,11 @@ class DataCovariance:
         """``S[rows][:, cols]``, from the gathered columns; one pass, nothing of length n kept."""
         if self.rows.is_sparse and self.rows.in_memory and cols.size > DENSE_COLUMNS:
             return self._block_by_products(rows, cols)
+        if len(self.rows.strips) > 1:
+            return self._block_of_strips(rows, cols)
         shared = rows is cols or np.array_equal(rows, cols)
         (total,) = self.rows.sum_over_blocks(
-            _block_sums, rows, None if shared else cols, self.mean, self.weights
+            _block_sums, rows, None if shared else cols, self.mean, per_row(self.weights)
         )
         total = total / self.dtype.type(self.n_samples - 1.0)
         if self.moments.scale is not None:
@@ -124,6 +182,15 @@ class DataCovariance:
             total /= np.multiply.outer(scale[rows], scale[cols])
         result: Array = total
         return result
+
+    def _block_of_strips(self, rows: Support, cols: Support) -> Array:
+        """The same among the columns that are asked for, and by products where they are many."""
+        chosen = np.union1d(rows, cols)
+        narrow = self.rows.narrow(chosen)
+        if len(narrow.strips) > 1:
+            return self._block_by_products(rows, cols)
+        part = DataCovariance(narrow, self.moments.of(chosen), self.weights)
+        return part.block(np.searchsorted(chosen, rows), np.searchsorted(chosen, cols))
 
     def _block_by_products(self, rows: Support, cols: Support) -> Array:
         """The same in slices of columns, so that sparse data is never made dense."""
@@ -142,12 +209,7 @@ class DataCovariance:
             return ExplicitCovariance(self.block(support, support), self.n_samples)
         kept = columns(self.rows, support) if not self.rows.is_sparse else None
         X = kept if kept is not None else sparse.csr_array(self._sparse_columns(support))
-        m = self.moments
-        scale = None if m.scale is None else m.scale[support]
-        moments = Moments(
-            m.n_samples, m.mean[support], m.variance[support], m.constant[support], scale
-        )
-        return DataCovariance(InMemoryRows(X), moments, self.weights)
+        return DataCovariance(InMemoryRows(X), self.moments.of(support), self.weights)
 
     def _sparse_columns(self, support: Support) -> Any:
         if isinstance(self.rows, InMemoryRows):
@@ -168,8 +230,7 @@ def _product_sums(
     active: Support | None,
     weights: Array | None,
 ) -> tuple[Array, Array]:
-    Y = _project(block, rows, V, offset, active)
-    return _transposed_sums(block, Y, None if weights is None else weights[rows])
+    return _transposed_sums(block, _project(block, rows, V, offset, active), weights)
 
 
 def _centred_product_sums(
@@ -194,7 +255,7 @@ def _centred_product_sums(
 def _back_project_sums(
     block: Any, rows: slice, Y: Array, weights: Array | None
 ) -> tuple[Array, Array]:
-    return _transposed_sums(block, Y[rows], None if weights is None else weights[rows])
+    return _transposed_sums(block, Y, weights)
 
 
 def _transposed_sums(block: Any, Y: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -218,7 +279,7 @@ def _block_sums(
     L = block[:, left]
     R = dense(L if right is None else block[:, right]) - mean[left if right is None else right]
     if weights is not None:
-        R = R * weights[rows][:, None]
+        R = R * weights[:, None]
     if sparse.issparse(L):
         # Only the side with fewer columns is made dense.
         return (L.T @ R - np.multiply.outer(mean[left], R.sum(axis=0)),)
@@ -230,3 +291,23 @@ def _project(
 ) -> Array:
     result: Array = (block if active is None else block[:, active]) @ V - offset
     return result
+
+
+def _partial_scores(
+    block: Any, rows: slice, V: Array, mean: Array, active: Support | None, roots: Array | None
+) -> Array:
+    """What some columns add to the centred scores, times the roots of the weights."""
+    Y = _project(block, rows, V, mean @ V, active)
+    return Y if roots is None else Y * roots[:, None]
+
+
+def _strip_sums(
+    block: Any, rows: slice, Y: Array, mean: Array, weights: Array | None
+) -> tuple[Array]:
+    """``Y' diag(weights) (X - mean)`` of some columns, which are last."""
+    back, total = _transposed_sums(block, Y, weights)
+    return (back.T - np.multiply.outer(total, mean),)
+
+
+def _squares(Y: Array) -> tuple[Array]:
+    return ((Y * Y).sum(axis=0),)

@@ -8,13 +8,17 @@ third one is wrong already.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from loadstone.covariance.containers import Rows, pieces
-from loadstone.covariance.protocol import Array
+from loadstone.covariance.containers import PerFeature, Rows, per_row, pieces
+from loadstone.covariance.protocol import Array, Support
+
+#: Most passes that a matrix too large for the workers is made in.
+MAX_TILES = 16
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,12 @@ class Moments:
     constant: Array
     scale: Array | None
 
+    def of(self, features: Support) -> Moments:
+        """The moments of some of the features."""
+        scale = None if self.scale is None else self.scale[features]
+        of_each = (self.mean[features], self.variance[features], self.constant[features])
+        return Moments(self.n_samples, *of_each, scale)
+
 
 def reference_point(rows: Rows) -> Array:
     """A point near the mean: the mean of the first block."""
@@ -58,8 +68,13 @@ def accumulate_moments(rows: Rows, weights: Array | None) -> tuple[float, Array,
     # What overflows is infinite, and refused with a sentence afterwards.
     with np.errstate(over="ignore", invalid="ignore"):
         reference = reference_point(rows)
-        total, first, second = rows.sum_over_blocks(_moment_sums, reference, weights)
-    return _finish(total, first, second, reference, rows.dtype)
+        first, second = rows.sum_over_blocks(_moment_sums, PerFeature(reference), per_row(weights))
+    return _finish(_total(rows, weights), first, second, reference, rows.dtype)
+
+
+def _total(rows: Rows, weights: Array | None) -> float:
+    """Number of samples that the rows stand for."""
+    return float(rows.shape[0] if weights is None else weights.sum(dtype=np.float64))
 
 
 def accumulate_gram(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
@@ -67,24 +82,78 @@ def accumulate_gram(rows: Rows, weights: Array | None) -> tuple[float, Array, Ar
 
     A sparse Gram matrix is formed about zero, but for features without zeros: nothing is filled
     in where those are shifted, and no others can have a mean far above their deviation. Its
-    diagonal, which says what varies at all, takes a pass of its own and keeps its digits.
+    diagonal, which says what varies at all, is formed beside it and keeps its digits.
+
+    Where results are too large for a worker, the matrix is made of tiles, one pass for each; where
+    columns are stored apart and are too many to be joined, of pairs of strips.
     """
-    reference = _where_full(rows) if rows.is_sparse else reference_point(rows)
+    if len(rows.strips) > 1:
+        return _gram_of_pairs(rows, weights)
+    near = reference_point(rows)
+    reference = _where_full(rows, near) if rows.is_sparse else near
+    args = (reference, near, per_row(weights))
+    tiles = tiles_of(rows)
     with np.errstate(over="ignore", invalid="ignore"):
-        total, first, second = rows.sum_over_blocks(_gram_sums, reference, weights)
-    n, mean, matrix = _finish(total, first, second, reference, rows.dtype)
+        first, squares, second = rows.sum_over_blocks(_gram_sums, *args, tiles[0])
+        if len(tiles) > 1:
+            second = _whole(second, tiles[0], rows.shape[1])
+        for tile in tiles[1:]:
+            part = rows.sum_over_blocks(_gram_sums, *args, tile)[2]
+            second[tile, tile.start :] = part
+            second[tile.start :, tile] = part.T
+    n, mean, matrix = _finish(_total(rows, weights), first[0], second, reference, rows.dtype)
     if rows.is_sparse:
-        np.fill_diagonal(matrix, accumulate_moments(rows, weights)[2])
+        variance = _finish(n, first[1], squares, near, rows.dtype)[2]
+        np.fill_diagonal(matrix, variance)
     return n, mean, matrix
 
 
-def _where_full(rows: Rows) -> Array:
+def tiles_of(rows: Rows) -> list[slice]:
+    """Rows of the matrix that the result of a block can have at once; one pass for each.
+
+    Raises
+    ------
+    MemoryError
+        Where that would be more than :data:`MAX_TILES`.
+    """
+    n_features = rows.shape[1]
+    line = n_features * rows.dtype.itemsize
+    width = n_features if rows.largest_result >= n_features * line else rows.largest_result // line
+    if width * MAX_TILES < n_features:
+        msg = (
+            f"the covariance of {n_features} features takes {n_features * line / 2**30:.3g} GiB, and a "
+            f"worker can hold results of {rows.largest_result / 2**30:.3g} GiB for each of its threads: "
+            f"more than {MAX_TILES} passes over the data. Give workers more memory or fewer threads, "
+            "select features first, or use route='data'"
+        )
+        raise MemoryError(msg)
+    edges = np.linspace(0, n_features, int(-(-n_features // width)) + 1).round().astype(int)
+    return [slice(int(lo), int(hi)) for lo, hi in pairwise(edges)]
+
+
+def _whole(part: Array, tile: slice, n_features: int) -> Array:
+    """A matrix to be filled, with the first of its tiles in place."""
+    matrix = np.empty((n_features, n_features), dtype=part.dtype)
+    matrix[tile], matrix[:, tile] = part, part.T
+    return matrix
+
+
+def _gram_of_pairs(rows: Rows, weights: Array | None) -> tuple[float, Array, Array]:
+    """The same from the columns of two strips at a time."""
+    n_features = rows.shape[1]
+    mean, matrix = np.empty(n_features), np.empty((n_features, n_features))
+    for pair in combinations(rows.strips, 2):
+        at = np.r_[pair]
+        n, mean[at], matrix[np.ix_(at, at)] = accumulate_gram(rows.narrow(at, joined=True), weights)
+    return n, mean, matrix
+
+
+def _where_full(rows: Rows, near: Array) -> Array:
     """The reference point of features whose entries are all stored; zero for the others."""
     block = rows.first_block().tocoo()
     full = np.bincount(block.coords[1], minlength=block.shape[1]) >= block.shape[0]
-    if not full.any():
-        return np.zeros(rows.shape[1], rows.dtype)
-    return np.where(full, reference_point(rows), 0).astype(rows.dtype)
+    result: Array = np.where(full, near, 0).astype(rows.dtype)
+    return result
 
 
 def _shifted(block: Any, reference: Array) -> Any:
@@ -110,9 +179,8 @@ def _shifted(block: Any, reference: Array) -> Any:
 
 
 def _finish(
-    total: Array, first: Array, second: Array, reference: Array, dtype: np.dtype[Any]
+    n: float, first: Array, second: Array, reference: Array, dtype: np.dtype[Any]
 ) -> tuple[float, Array, Array]:
-    n = float(total)
     shift = first / n
     with np.errstate(over="ignore", invalid="ignore"):
         correction = np.outer(shift, shift) if second.ndim == 2 else shift**2
@@ -129,13 +197,9 @@ def _finish(
     return n, reference + shift, result
 
 
-def _moment_sums(
-    block: Any, rows: slice, reference: Array, weights: Array | None
-) -> tuple[Array, Array, Array]:
-    w = None if weights is None else weights[rows]
-    total = np.float64(block.shape[0]) if w is None else w.sum(dtype=np.float64)
+def _moment_sums(block: Any, rows: slice, reference: Array, w: Array | None) -> tuple[Array, Array]:
     if sparse.issparse(block):
-        return np.asarray(total), *sparse_sums(block, reference.astype(np.float64), w, total)
+        return sparse_sums(block, reference.astype(np.float64), w)
     first = np.zeros(block.shape[1])
     second = np.zeros(block.shape[1])
     for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
@@ -148,11 +212,12 @@ def _moment_sums(
             first += w[piece] @ centred
             np.multiply(centred, centred, out=centred)
             second += w[piece] @ centred
-    return np.asarray(total), first, second
+    return first, second
 
 
-def sparse_sums(block: Any, reference: Array, w: Array | None, total: float) -> tuple[Array, Array]:
+def sparse_sums(block: Any, reference: Array, w: Array | None) -> tuple[Array, Array]:
     """First and second moments about ``reference``: stored entries, then all the zeros."""
+    total = float(block.shape[0] if w is None else w.sum(dtype=np.float64))
     stored = block.tocoo()
     if not block.has_canonical_format:
         # An entry may be stored in several parts, and squares of parts are no square of their sum.
@@ -171,26 +236,32 @@ def sparse_sums(block: Any, reference: Array, w: Array | None, total: float) -> 
 
 
 def _gram_sums(
-    block: Any, rows: slice, reference: Array, weights: Array | None
+    block: Any, rows: slice, reference: Array, near: Array, w: Array | None, tile: slice
 ) -> tuple[Array, Array, Array]:
-    w = None if weights is None else weights[rows]
-    total = np.float64(block.shape[0]) if w is None else w.sum(dtype=np.float64)
+    """Sums about ``reference``, and the columns in ``tile`` times those from there on.
+
+    For sparse blocks also first and second moments about ``near``, whatever is not shifted.
+    """
     if sparse.issparse(block):
+        own, squares = sparse_sums(block, near.astype(np.float64), w)
         block = _shifted(block, reference)
         ones = np.ones(block.shape[0]) if w is None else w.astype(np.float64)
-        weighted = block if w is None else sparse.diags_array(w) @ block
-        return np.asarray(total), block.T @ ones, (weighted.T @ block).toarray()
-    first = np.zeros(block.shape[1])
-    second = np.zeros((block.shape[1], block.shape[1]), dtype=block.dtype)
+        right = block[:, tile.start :]
+        weighted = block[:, tile] if w is None else sparse.diags_array(w) @ block[:, tile]
+        return np.vstack([block.T @ ones, own]), squares, (weighted.T @ right).toarray()
+    first = np.zeros((1, block.shape[1]))
+    second = np.zeros((tile.stop - tile.start, block.shape[1] - tile.start), dtype=block.dtype)
     for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
         centred = block[piece] - reference
         if w is None:
-            first += centred.sum(axis=0, dtype=np.float64)
+            first[0] += centred.sum(axis=0, dtype=np.float64)
         else:
-            first += w[piece] @ centred
+            first[0] += w[piece] @ centred
             centred *= np.sqrt(w[piece])[:, None]
-        second += centred.T @ centred
-    return np.asarray(total), first, second
+        left, right = centred[:, tile], centred[:, tile.start :]
+        # One matrix twice is half the work.
+        second += left.T @ left if left.shape == right.shape else left.T @ right
+    return first, np.zeros(0), second
 
 
 def constant_features(n: float, mean: Array, variance: Array, dtype: np.dtype[Any]) -> Array:

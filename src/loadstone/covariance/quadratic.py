@@ -19,8 +19,5 @@ def variances_of(S: Covariance, W: Array) -> Array:
         inner = S.U.T @ W
         return np.asarray(variances_of(S.base, W) - np.einsum("ij,ik,kj->j", inner, S.C, inner))
     if isinstance(S, DataCovariance):
-        Y = S.scores(W)
-        squares = Y * Y
-        total = squares.sum(axis=0) if S.weights is None else S.weights @ squares
-        return np.asarray(total / S.dtype.type(S.n_samples - 1.0))
+        return np.asarray(S.score_squares(W) / S.dtype.type(S.n_samples - 1.0))
     return np.asarray(np.einsum("ij,ij->j", W, S @ W))

@@ -7,13 +7,14 @@ to another. How much rounding there may be is kept for every feature.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from loadstone.covariance.containers import Rows, pieces
+from loadstone.covariance.containers import Rows, per_row, pieces
 from loadstone.covariance.moments import sparse_sums
 from loadstone.covariance.protocol import Array
 
@@ -80,6 +81,11 @@ class Scatter:
         return Scatter(n_samples=n, mean=mean, mean_rest=rest, matrix=matrix, rounding=rounding)
 
     @property
+    def vectors(self) -> tuple[Array, Array, Array]:
+        """What there is for each feature."""
+        return self.mean, self.mean_rest, self.rounding
+
+    @property
     def unvaried(self) -> Array:
         """Features whose values differ by a few units in the last place, or not at all."""
         limit = self.n_samples * (16 * EPS * self.mean) ** 2
@@ -125,20 +131,61 @@ def accumulate_scatter(
     """
     if weights is not None:
         weights = weights.astype(np.float64, copy=False)
-    walker: Any = rows  # adds whatever can be added
-    found: tuple[Scatter, ...] = walker.sum_over_blocks(_scatters, weights, parts, n_parts)
-    return found
+    if len(rows.strips) > 1:
+        return _scatters_of_pairs(rows, weights, parts, n_parts)
+    found: list[Scatter] = []
+    at_once = parts_at_once(rows, n_parts)
+    for first in range(0, n_parts, at_once):
+        chosen = range(first, min(first + at_once, n_parts))
+        found += rows.sum_over_blocks(_scatters, per_row(weights), per_row(parts), chosen)
+    return tuple(found)
+
+
+def parts_at_once(rows: Rows, n_parts: int) -> int:
+    """Parts whose matrices the result of a block can have; the others take further passes.
+
+    Raises
+    ------
+    MemoryError
+        Where it is none.
+    """
+    n_features = rows.shape[1]
+    size = 8 * n_features**2
+    if size > rows.largest_result:
+        msg = (
+            f"a covariance of {n_features} features takes {size / 2**30:.3g} GiB, and a worker can "
+            f"hold results of {rows.largest_result / 2**30:.3g} GiB for each of its threads; give "
+            "workers more memory or fewer threads, or hand the data itself to SparsePCA"
+        )
+        raise MemoryError(msg)
+    return int(min(n_parts * size, rows.largest_result)) // size
+
+
+def _scatters_of_pairs(
+    rows: Rows, weights: Array | None, parts: Array | None, n_parts: int
+) -> tuple[Scatter, ...]:
+    """The same from the columns of two strips at a time."""
+    n_features = rows.shape[1]
+    found = [_nothing(n_features) for _ in range(n_parts)]
+    for pair in combinations(rows.strips, 2):
+        at = np.r_[pair]
+        joined = accumulate_scatter(rows.narrow(at, joined=True), weights, parts, n_parts)
+        for i, (whole, part) in enumerate(zip(found, joined, strict=True)):
+            for into, values in zip(whole.vectors, part.vectors, strict=True):
+                into[at] = values
+            whole.matrix[np.ix_(at, at)] = part.matrix
+            found[i] = replace(whole, n_samples=part.n_samples)
+    return tuple(found)
 
 
 def _scatters(
-    block: Any, rows: slice, weights: Array | None, parts: Array | None, n_parts: int
+    block: Any, rows: slice, w: Array | None, part_of: Array | None, parts: range
 ) -> tuple[Scatter, ...]:
-    w = None if weights is None else weights[rows]
     scatter_of = _sparse_scatter if sparse.issparse(block) else _dense_scatter
-    if parts is None:
+    if part_of is None:
         return (scatter_of(block, w),)
     block = block.tocsr() if sparse.issparse(block) else block
-    chosen = [np.flatnonzero(parts[rows] == part) for part in range(n_parts)]
+    chosen = [np.flatnonzero(part_of == part) for part in parts]
     return tuple(scatter_of(block[i], None if w is None else w[i]) for i in chosen)
 
 
@@ -174,7 +221,7 @@ def _sparse_scatter(block: Any, w: Array | None) -> Scatter:
     block = block.astype(np.float64)
     weighted = block if w is None else sparse.diags_array(w) @ block
     near = np.asarray(weighted.sum(axis=0)).ravel() / n
-    first, second = sparse_sums(block, near, w, n)
+    first, second = sparse_sums(block, near, w)
     shift = first / n
     mean = near + shift
     products = (weighted.T @ block).toarray()
@@ -198,6 +245,10 @@ def _scatter(
 
 
 def _nothing(n_features: int) -> Scatter:
-    zeros = np.zeros(n_features)
-    matrix = np.zeros((n_features, n_features))
-    return Scatter(n_samples=0.0, mean=zeros, mean_rest=zeros, matrix=matrix, rounding=zeros)
+    return Scatter(
+        n_samples=0.0,
+        mean=np.zeros(n_features),
+        mean_rest=np.zeros(n_features),
+        matrix=np.zeros((n_features, n_features)),
+        rounding=np.zeros(n_features),
+    )

@@ -105,7 +105,8 @@ class ExactSparsePCA(SequentialComponents):
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
     ) -> list[Certificate] | None:
         certificates = []
-        for (w, S, constraint, name), search in zip(rivals, searches, strict=True):
+        S = task.data.S
+        for (w, constraint, earlier), search in zip(rivals, searches, strict=True):
             certificate = search.details.get("certificate")
             # The search may have spoken about another component than the one returned.
             if certificate is None or not np.array_equal(certificate.loading != 0, w != 0):
@@ -116,6 +117,10 @@ class ExactSparsePCA(SequentialComponents):
                     effort="full",
                     time_limit=self.time_limit,
                     gap_tol=self.gap_tol,
+                    earlier=earlier,
                 )
-            certificates.append(replace(certificate, relative_to=name))
+            else:
+                certificate = replace(certificate, constraint=constraint)
+                certificate = certificate.restated(S, earlier, w)
+            certificates.append(certificate)
         return certificates

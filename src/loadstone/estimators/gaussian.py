@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, covariance_of
 from loadstone.covariance.containers import float_dtype, is_dask
+from loadstone.covariance.scores import lazily, project, project_block
 from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
 from loadstone.estimators.base import Components
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.projection import check_scores, project, project_block
+from loadstone.estimators.projection import check_scores
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
 from loadstone.solvers.factor_model import FactorModel
@@ -119,11 +120,7 @@ class GaussianComponents(Components):
         dtype = float_dtype(rows.dtype)
         V, offset = self._affine(self._model().scores_matrix())
         V, offset = V.astype(dtype), offset.astype(dtype)
-        rows = rows.rechunk({1: -1})
-        chunks = (rows.chunks[0], (V.shape[1],))
-        return rows.map_blocks(
-            self._block_scores, V, offset, dtype=dtype, chunks=chunks, meta=V[:0]
-        )
+        return lazily(self._block_scores, rows, V, offset)
 
     def _block_scores(self, block: Any, V: Array, offset: Array) -> Array:
         """Scores of one block of a Dask array, which may or may not have holes."""

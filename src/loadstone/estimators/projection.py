@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import (
@@ -16,7 +15,8 @@ from loadstone._sklearn_compat import (
 from loadstone.certificates import Certificate
 from loadstone.constraints import Groups
 from loadstone.covariance import Array
-from loadstone.covariance.containers import float_dtype, is_dask, pieces, rows_of
+from loadstone.covariance.containers import is_dask
+from loadstone.covariance.scores import project, pseudo_inverse, share_explained
 from loadstone.estimators.checks import check_new_rows
 
 
@@ -175,26 +175,6 @@ def groups_of(estimator: Any) -> Array | None:
     return constraint.labels if isinstance(constraint, Groups) else None
 
 
-def project(rows: Any, V: Array, mean: Array, scale: Array | None) -> Any:
-    """``((rows - mean) / scale) V``; sparse rows stay sparse, and a Dask array stays lazy."""
-    V = V if scale is None else V / scale[:, None]
-    dtype = float_dtype(rows.dtype)
-    V = V.astype(dtype, copy=False)
-    offset = mean.astype(dtype, copy=False) @ V
-    if not is_dask(rows):
-        return project_block(rows, V, offset)
-    rows = rows.rechunk({1: -1})
-    chunks = (rows.chunks[0], (V.shape[1],))
-    return rows.map_blocks(project_block, V, offset, dtype=dtype, chunks=chunks, meta=V[:0])
-
-
-def project_block(block: Any, V: Array, offset: Array) -> Array:
-    """``block V - offset``."""
-    if not sparse.issparse(block):
-        block = np.asarray(block, dtype=V.dtype)
-    return np.asarray(block @ V) - offset
-
-
 def check_scores(Z: Any, n_components: int) -> Any:
     """Scores as a matrix with one column per component, or a sentence."""
     Z = Z if is_dask(Z) else np.asarray(Z)
@@ -205,40 +185,3 @@ def check_scores(Z: Any, n_components: int) -> Any:
         )
         raise ValueError(msg)
     return Z
-
-
-def share_explained(
-    rows: Any, W: Array, mean: Array, scale: Array | None, weights: Array | None = None
-) -> float:
-    """Share of the squared distances to ``mean`` that lies in the span of ``W``."""
-    scores = np.asarray(project(rows, W, mean, scale), dtype=np.float64)
-    # Lengths of reconstructions from their scores, without the reconstructions themselves.
-    back = pseudo_inverse(W.T)
-    lengths = np.sum(scores * (scores @ (back.T @ back)), axis=1)
-    explained = float(lengths.sum() if weights is None else weights @ lengths)
-    (sums,) = rows_of(rows).sum_over_blocks(_centred_squares, mean, weights)
-    total = float(np.sum(sums if scale is None else sums / scale**2))
-    return explained / total if total > 0 else 0.0
-
-
-def _centred_squares(block: Any, rows: slice, mean: Array, weights: Array | None) -> tuple[Array]:
-    """Sum over the rows of the squared distance to the mean, for each feature."""
-    w = np.ones(block.shape[0]) if weights is None else weights[rows]
-    if sparse.issparse(block):
-        first, second = block.T @ w, block.multiply(block).T @ w
-        return (np.asarray(second - 2 * mean * first + w.sum() * mean**2),)
-    total = np.zeros(block.shape[1])
-    for piece in pieces(block.shape[0], block.shape[1], block.dtype.itemsize):
-        total += w[piece] @ np.square(block[piece] - mean)
-    return (total,)
-
-
-def pseudo_inverse(components: Array) -> Array:
-    """Moore-Penrose inverse that treats directions lost to rounding as dependent.
-
-    Components beyond the rank of the data repeat earlier ones up to the precision they
-    were computed in, which may be coarser than that of this computation.
-    """
-    W = np.asarray(components, dtype=np.float64)
-    rcond = 100 * max(W.shape) * float(np.finfo(components.dtype).eps)
-    return np.linalg.pinv(W, rcond=min(rcond, 0.1))

@@ -230,7 +230,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             raise ValueError(msg)
 
     def _solver(self, task: Task) -> Portfolio:
-        return replace(PORTFOLIOS[self.effort], max_iter=self.max_iter, tol=self.tol)
+        return PORTFOLIOS[self.effort].limited(self.max_iter, self.tol)
 
     def _proofs(
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
@@ -238,6 +238,13 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         if not self.certify:
             return None
         return [
-            prove(S, constraint, w, effort=self.certify, relative_to=name, progress=task.proof)
-            for w, S, constraint, name in rivals
+            prove(
+                task.data.S,
+                constraint,
+                w,
+                effort=self.certify,
+                earlier=earlier,
+                progress=task.proof,
+            )
+            for w, constraint, earlier in rivals
         ]

@@ -9,15 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from loadstone.files.errors import TableError
-from loadstone.files.foreign import MOST_DEFLATED, foreign, refuse_beyond_memory
-from loadstone.files.npy_arrays import DamagedError
+from loadstone.files.foreign import foreign
+from loadstone.files.hdf5 import look_through, refuse_unreadable
 from loadstone.files.sparse_parts import checked_sparse
 from loadstone.files.table import Table
-
-#: Groups inside groups; AnnData writes about four.
-_DEEPEST = 32
-#: Below this a data set may be as well packed as it likes.
-_SMALL = 1 << 24
 
 
 def named_layers(adata: Any) -> list[str]:
@@ -34,43 +29,11 @@ def read_h5ad(path: Path, layer: str | None) -> Table:
         msg = "reading .h5ad files needs anndata: pip install 'loadstone[anndata]'"
         raise TableError(msg) from error
     with foreign(path, "h5ad"):
+        refuse_unreadable(path)
         with h5py.File(path, "r") as file:
-            _look_through(h5py, file, path, set(), 0)
+            look_through(h5py, file, path)
         adata = anndata.read_h5ad(path)
         return _table(adata, path, layer)
-
-
-def _look_through(h5py: Any, group: Any, path: Path, seen: set[int], depth: int) -> None:
-    """Refuse links that lead out of the file or round in a circle, and sizes nobody has."""
-    address = h5py.h5o.get_info(group.id).addr
-    if address in seen or depth > _DEEPEST:
-        msg = "its groups lead back to themselves, or are nested too deeply"
-        raise DamagedError(msg)
-    seen.add(address)
-    for name in group:
-        link = group.get(name, getlink=True)
-        if not isinstance(link, h5py.HardLink):
-            where = f"{group.name.rstrip('/')}/{name}"
-            msg = f"{path} holds a link ({where}) to somewhere else, which is not followed"
-            raise TableError(msg)
-        item = group[name]
-        if isinstance(item, h5py.Group):
-            _look_through(h5py, item, path, seen, depth + 1)
-        elif isinstance(item, h5py.Dataset):
-            _check_dataset(item, path)
-
-
-def _check_dataset(item: Any, path: Path) -> None:
-    if item.is_virtual or item.external:
-        msg = f"{path} keeps {item.name} in another file, which is not followed"
-        raise TableError(msg)
-    if item.shape is None:
-        return
-    n_bytes = int(item.size) * int(item.dtype.itemsize)
-    refuse_beyond_memory(n_bytes, path, f"{item.name}, an array")
-    if n_bytes > _SMALL and n_bytes > MOST_DEFLATED * int(item.id.get_storage_size()):
-        msg = f"{item.name} declares {n_bytes} bytes and holds next to none"
-        raise DamagedError(msg)
 
 
 def _table(adata: Any, path: Path, layer: str | None) -> Table:

@@ -12,7 +12,7 @@ import numpy as np
 from loadstone.covariance import Array, SampleCovariance
 from loadstone.covariance.checks import check_weights
 from loadstone.covariance.route import MAX_GRAM_BYTES
-from loadstone.estimators.projection import pseudo_inverse
+from loadstone.covariance.scores import pseudo_inverse
 from loadstone.estimators.reading import Reading, read_sample
 
 #: Training and held-out rows.

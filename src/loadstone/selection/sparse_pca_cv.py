@@ -17,9 +17,9 @@ from loadstone._sklearn_compat import StrOptions, _get_feature_names
 from loadstone.covariance import Array, SampleCovariance
 from loadstone.covariance.checks import check_rows, check_weights
 from loadstone.covariance.lost_digits import LostDigitsError
+from loadstone.covariance.scores import share_explained
 from loadstone.estimators.base import Components, field, seeded
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.projection import share_explained
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.registry import About

@@ -9,7 +9,7 @@ fixed: the answer depends neither on a seed nor on how the data lies in memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,8 +38,14 @@ class Portfolio:
         far from each other, at two thresholds. Among few features, all columns.
     n_combinations : int
         Combinations of the leading eigenvectors, drawn once and for all.
-    survivors : tuple of int
-        How many starts remain after each round of truncated power steps.
+    start_budget : float
+        Operations for a step of all starts: where these allow more columns, there are more.
+    n_climbed : int
+        Starts that remain when they have been halved again and again; they climb by exchanges.
+    n_rounds : int
+        Largest number of exchanges of each of them.
+    n_parents, n_generations : int
+        The best after that are crossed with each other, so many times at most.
     n_polished : int
         Candidates polished to the end.
     n_exchanged : int
@@ -63,7 +69,11 @@ class Portfolio:
     n_eigenvectors: int = 10
     n_columns: int = 160
     n_combinations: int = 64
-    survivors: tuple[int, ...] = (96, 40, 16)
+    start_budget: float = 1.2e9
+    n_climbed: int = 48
+    n_rounds: int = 100
+    n_parents: int = 10
+    n_generations: int = 3
     n_polished: int = 16
     n_exchanged: int = 8
     n_exchanges: int = 20
@@ -73,6 +83,11 @@ class Portfolio:
     max_iter: int = 100
     tol: float = 1e-6
     below: Portfolio | None = None
+
+    def limited(self, max_iter: int, tol: float) -> Portfolio:
+        """The same with other limits of its power steps, on every effort it contains."""
+        below = None if self.below is None else self.below.limited(max_iter, tol)
+        return replace(self, max_iter=max_iter, tol=tol, below=below)
 
     def refuses(self, constraint: Constraint) -> str | None:
         """Serves every constraint; those without a cardinality are left to Climb."""
@@ -96,7 +111,14 @@ class Portfolio:
             S = ExplicitCovariance(S.block(everything, everything), S.n_samples)
         search = Search(S, constraint, starts)
         best = search.run(self)
-        return Loadings(best.w[:, None], np.array([best.value]), search.n_iter, Stop.CONVERGED)
+        return Loadings(
+            best.w[:, None],
+            np.array([best.value]),
+            search.n_iter,
+            Stop.CONVERGED,
+            # What the efforts below would have answered: more components may follow from there.
+            {"below": search.below(self)},
+        )
 
     def _on_working_set(
         self,
@@ -109,12 +131,23 @@ class Portfolio:
         """Search among the features with variance to offer; finish among all of them."""
         inner = None if starts is None else starts[features]
         found = self(restricted(S, features), constraint.on(features), rng, inner)
-        w = np.zeros(S.n_features, dtype=S.dtype)
-        w[features] = found.matrix[:, 0]
-        w, value = polish(S, w, constraint)
-        w, value = improve_by_exchange(S, w, value, constraint, self.n_exchanges)
+        w, value = self._among_all(S, constraint, features, found.matrix[:, 0])
+        below, effort = [], self.below
+        for inside in found.details["below"]:
+            assert effort is not None
+            below.append(effort._among_all(S, constraint, features, inside)[0])
+            effort = effort.below
         objective = np.append(found.objective, value)
-        return Loadings(w[:, None], objective, found.n_iter, found.stop)
+        return Loadings(w[:, None], objective, found.n_iter, found.stop, {"below": below})
+
+    def _among_all(
+        self, S: Covariance, constraint: LoadingConstraint, features: Support, inside: Array
+    ) -> tuple[Array, float]:
+        """Loadings on some features, finished among all of them."""
+        w = np.zeros(S.n_features, dtype=S.dtype)
+        w[features] = inside
+        w, value = polish(S, w, constraint)
+        return improve_by_exchange(S, w, value, constraint, self.n_exchanges)
 
 
 def working_set(S: Covariance, constraint: LoadingConstraint) -> Support | None:
@@ -147,7 +180,9 @@ NEGLIGIBLE_SHARE = 0.1
 
 _FAST = Portfolio(
     n_columns=64,
-    survivors=(32, 12, 6),
+    start_budget=1e8,
+    n_climbed=12,
+    n_generations=0,
     n_polished=6,
     n_exchanged=4,
     n_exchanges=5,
@@ -158,7 +193,10 @@ _THOROUGH = Portfolio(
     n_eigenvectors=32,
     n_columns=384,
     n_combinations=256,
-    survivors=(256, 96, 48),
+    start_budget=5e9,
+    n_climbed=192,
+    n_parents=20,
+    n_generations=8,
     n_polished=48,
     n_exchanged=16,
     n_exchanges=100,

@@ -8,7 +8,6 @@ from loadstone.covariance import (
     DeflatedCovariance,
     ExplicitCovariance,
     LowRankCovariance,
-    Moments,
     Support,
 )
 from loadstone.covariance.containers import InMemoryRows
@@ -22,13 +21,8 @@ def restricted(S: Covariance, features: Support) -> Covariance:
         return S.restrict(features)
     if not S.rows.is_sparse:
         return S.restrict(features)
-    m = S.moments
-    scale = None if m.scale is None else m.scale[features]
-    moments = Moments(
-        m.n_samples, m.mean[features], m.variance[features], m.constant[features], scale
-    )
     X = S.rows.X.tocsc()[:, features]
-    return DataCovariance(InMemoryRows(X), moments, S.weights)
+    return DataCovariance(InMemoryRows(X), S.moments.of(features), S.weights)
 
 
 def in_memory(S: Covariance) -> bool:

@@ -22,6 +22,7 @@ from loadstone.covariance import (
     LowRankCovariance,
     Support,
 )
+from loadstone.covariance.containers import PerFeature, PerRow, narrowed, per_row
 
 #: Samples up to which nothing is folded.
 FEW_SAMPLES = 256
@@ -141,7 +142,9 @@ def _factor(base: DataCovariance, features: Support, unit: float, *, folded: boo
     root = np.sqrt(unit * (base.n_samples - 1.0))
     if folded:
         sketch = count_sketch(base.rows.shape[0])
-        Z = base.rows.sum_over_blocks(_fold, sketch, features, base.mean, base.weights)[0]
+        rows, chosen = narrowed(base.rows, features)
+        means = PerFeature(base.mean[features])
+        (Z,) = rows.sum_over_blocks(_fold, PerRow(sketch), chosen, means, per_row(base.weights))
         if base.moments.scale is not None:
             Z /= base.moments.scale[features]
         # A sketch keeps lengths on average only; the true ones are known.
@@ -162,22 +165,26 @@ def count_sketch(n_rows: int) -> Any:
     rng = np.random.default_rng(0)
     target = rng.integers(SKETCH_ROWS, size=n_rows)
     sign = rng.choice([-1.0, 1.0], size=n_rows)
-    return sparse.csc_array((sign, target, np.arange(n_rows + 1)), shape=(SKETCH_ROWS, n_rows))
+    return sparse.csr_array((sign, target, np.arange(n_rows + 1)), shape=(n_rows, SKETCH_ROWS))
 
 
 def _fold(
-    block: Any, rows: slice, sketch: Any, features: Support, mean: Array, weights: Array | None
+    block: Any,
+    rows: slice,
+    sketch: Any,
+    features: Support | None,
+    mean: Array,
+    weights: Array | None,
 ) -> tuple[Array]:
-    """The centred rows of a block, folded."""
-    part = sketch[:, rows]
-    if weights is not None:
-        part = part * np.sqrt(weights[rows])
+    """The centred rows of a block, folded; ``mean`` is that of the features."""
+    part = sketch.T if weights is None else sketch.T * np.sqrt(weights)
     part = part.tocsr()
+    features = np.arange(block.shape[1]) if features is None else features
     if sparse.issparse(block):
         total = np.asarray(part.sum(axis=1)).ravel()
-        return ((part @ block[:, features]).toarray() - np.outer(total, mean[features]),)
+        return ((part @ block[:, features]).toarray() - np.outer(total, mean),)
     folded = np.empty((SKETCH_ROWS, features.size))
     for start in range(0, features.size, CENTRED):
-        chosen = features[start : start + CENTRED]
-        folded[:, start : start + CENTRED] = part @ (block[:, chosen] - mean[chosen])
+        here = slice(start, start + CENTRED)
+        folded[:, here] = part @ (block[:, features[here]] - mean[here])
     return (folded,)

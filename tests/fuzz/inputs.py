@@ -1,0 +1,206 @@
+"""Inputs nobody would think of: shapes, kinds of numbers, containers and parameters, by seed."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from loadstone._sklearn_compat import StrOptions
+
+SHAPES = [(2, 1), (1, 3), (2, 2), (3, 8), (5, 30), (12, 5), (30, 4), (25, 12), (40, 20), (9, 60)]
+
+
+def _gaussian(rng, n, d):
+    return rng.standard_normal((n, d))
+
+
+def _factors(rng, n, d):
+    W = np.where(rng.random((2, d)) < 0.5, 0.0, rng.standard_normal((2, d)))
+    return 3 * rng.standard_normal((n, 2)) @ W + 0.3 * rng.standard_normal((n, d))
+
+
+def _exact_rank(rng, n, d):
+    r = int(rng.integers(1, 4))
+    return rng.standard_normal((n, r)) @ rng.standard_normal((r, d))
+
+
+def _twins(rng, n, d):
+    X = rng.standard_normal((n, d))
+    return X[:, rng.integers(max(1, d // 2), size=d)]
+
+
+def _small_integers(rng, n, d):
+    return rng.integers(-2, 3, size=(n, d)).astype(float)
+
+
+def _binary(rng, n, d):
+    return (rng.random((n, d)) < 0.3).astype(float)
+
+
+def _counts(rng, n, d):
+    return rng.poisson(0.4, size=(n, d)).astype(float)
+
+
+def _heavy(rng, n, d):
+    return np.clip(rng.standard_cauchy((n, d)), -1e6, 1e6)
+
+
+def _outlier(rng, n, d):
+    X = rng.standard_normal((n, d))
+    X[rng.integers(n), rng.integers(d)] = 1e8
+    return X
+
+
+def _some_constant(rng, n, d):
+    X = rng.standard_normal((n, d))
+    X[:, rng.random(d) < 0.4] = rng.standard_normal()
+    return X
+
+
+def _all_constant(rng, n, d):
+    return np.full((n, d), float(rng.integers(-1, 2)))
+
+
+def _offset(rng, n, d):
+    return rng.standard_normal((n, d)) + 10.0 ** rng.integers(2, 9)
+
+
+def _unequal(rng, n, d):
+    return rng.standard_normal((n, d)) * 10.0 ** rng.integers(-6, 7, size=d)
+
+
+def _tiny(rng, n, d):
+    return rng.standard_normal((n, d)) * 10.0 ** rng.integers(-140, -20)
+
+
+def _huge(rng, n, d):
+    return rng.standard_normal((n, d)) * 10.0 ** rng.integers(20, 300)
+
+
+def _equal_rows(rng, n, d):
+    return np.repeat(rng.standard_normal((1, d)), n, axis=0) + (np.arange(n) == 0)[:, None]
+
+
+def _orthogonal(rng, n, d):
+    # Every direction explains the same: all eigenvalues are tied.
+    return np.kron(np.ones((n // d + 1, 1)), np.eye(d))[:n] - 1.0 / d
+
+
+def _special(rng, n, d):
+    X = rng.standard_normal((n, d))
+    X[rng.integers(n), rng.integers(d)] = rng.choice([np.nan, np.inf, -np.inf])
+    return X
+
+
+NUMBERS = [
+    _gaussian, _factors, _exact_rank, _twins, _small_integers, _binary, _counts, _heavy, _outlier,
+    _some_constant, _all_constant, _offset, _unequal, _tiny, _huge, _equal_rows, _orthogonal,
+    _special,
+]  # fmt: skip
+
+
+def _dask(X):
+    import dask.array as da
+
+    return da.from_array(X, chunks=(max(1, X.shape[0] // 2), max(1, X.shape[1] // 2)))
+
+
+def _frame(X):
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+
+
+#: Ways to hand the same numbers over; an answer must not depend on them.
+CONTAINERS = {
+    "array": np.ascontiguousarray,
+    "Fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "backwards": lambda X: X[::-1][::-1],
+    "read-only": lambda X: (Y := X.copy(), Y.setflags(write=False))[0],
+    "list": lambda X: X.tolist(),
+    "frame": _frame,
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_matrix,
+    "coo": sparse.coo_array,
+    "dask": _dask,
+}
+DTYPES = ["float64", "float64", "float64", "float32", "float32", "int64", "uint8", "bool"]
+
+#: Parameters without a list of options, and values to try; a fraction is of the features.
+VALUES = {
+    "n_components": [1, 1, 2, 3, 7, 50],
+    "n_nonzero": [1, 2, 3, 0.5, 1.0, None],
+    "n_features_to_select": [1, 2, 0.5],
+    "tol": [1e-6, 1e-3],
+    "max_iter": [1, 7, 100],
+    "n_init": [1, 2, 4],
+    "rank": [1, 2],
+    "random_state": [0, 1, 2],
+    # A full proof may take a minute per component, which is another matter.
+    "certify": [False, "instant"],
+}
+#: Fits with these run for a minute on inputs of no interest, or need something drawn with them.
+LEFT_ALONE = {"callbacks", "groups", "n_jobs", "n_nonzeros", "cv", "time_limit", "warm_start"}
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input and everything it was made from."""
+
+    seed: int
+    numbers: str
+    container: str
+    X: Any
+    dense: np.ndarray
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        shape, dtype = self.dense.shape, self.dense.dtype
+        return (
+            f"seed {self.seed}: {self.numbers} {shape} {dtype} {self.container} {self.parameters}"
+        )
+
+
+def make(cls, seed):
+    """The input a seed stands for, for one class of estimators."""
+    rng = np.random.default_rng(seed)
+    n, d = SHAPES[rng.integers(len(SHAPES))]
+    kind = NUMBERS[rng.integers(len(NUMBERS))]
+    dtype = np.dtype(DTYPES[rng.integers(len(DTYPES))])
+    with np.errstate(all="ignore"):
+        numbers = np.asarray(kind(rng, n, d))
+        if dtype.kind in "iub":
+            numbers = np.clip(np.nan_to_num(numbers), 0 if dtype.kind != "i" else -100, 100)
+        dense = numbers.astype(dtype)
+    container = list(CONTAINERS)[rng.integers(len(CONTAINERS))]
+    return Input(
+        seed, kind.__name__.strip("_"), container, CONTAINERS[container](dense), dense,
+        _parameters(cls, rng),
+    )  # fmt: skip
+
+
+def _parameters(cls, rng):
+    """About a third of the parameters, each with a value its own rule allows."""
+    chosen = {}
+    for name in inspect.signature(cls).parameters:
+        if name in LEFT_ALONE or rng.random() > 0.35:
+            continue
+        values = VALUES.get(name) or _options(cls._parameter_constraints.get(name, []))
+        if values:
+            chosen[name] = values[rng.integers(len(values))]
+    return chosen
+
+
+def _options(rules):
+    values = []
+    for rule in rules if isinstance(rules, list) else []:
+        if isinstance(rule, StrOptions):
+            values += sorted(rule.options)
+        elif rule == "boolean":
+            values += [False, True]
+    return values

@@ -1,0 +1,73 @@
+"""Many inputs per estimator, and every violation with the seed that repeats it.
+
+python tests/fuzz/run.py --inputs 10000 --first 0 [--only EMPCA SparsePCA] [--limit 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fuzz.inputs import make
+from fuzz.properties import check
+from registry import estimators
+
+
+class TooLongError(Exception):
+    """An input of a few numbers that keeps a fit busy."""
+
+
+def outcome(cls, seed, limit):
+    """``fitted``, ``refused``, or what went wrong."""
+
+    def stop(*_):
+        raise TooLongError
+
+    given = make(cls, seed)
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, limit)
+    try:
+        return check(cls, given), given
+    except TooLongError:
+        return f"no answer in {limit} s of CPU time", given
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        said = str(error)[:160].replace("\n", " ")
+        return f"{type(error).__name__} ({Path(place.filename).name}:{place.lineno}) {said}", given
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--limit", type=int, default=60)
+    parser.add_argument("--only", nargs="*")
+    asked = parser.parse_args()
+    bad = 0
+    for cls in estimators():
+        if asked.only and cls.__name__ not in asked.only:
+            continue
+        found, began = Counter(), time.process_time()
+        for seed in range(asked.first, asked.first + asked.inputs):
+            said, given = outcome(cls, seed, asked.limit)
+            found[said if said in ("fitted", "refused") else "violated"] += 1
+            if said not in ("fitted", "refused"):
+                print(f"  {cls.__name__} {given}\n    {said}", flush=True)
+        bad += found["violated"]
+        seconds = time.process_time() - began
+        print(f"{cls.__name__:24} {dict(found)} {seconds:.0f} s", flush=True)
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
