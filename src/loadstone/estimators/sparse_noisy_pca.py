@@ -43,7 +43,7 @@ class SparseNoisyPCA(GaussianComponents):
     ----------
     n_components : "auto", "cv", int or array-like of int, default="auto"
         ``"auto"`` goes up until two more in a row do not lower the criterion. ``"cv"`` leaves
-        a fifth of the rows out at a time and takes the last number that predicts them better;
+        a fifth of the rows out at a time and takes the number that predicts them best;
         the criterion decides whether there is any. A number is an order, and only the
         sparsity is chosen. Several, as in ``range(1, 6)``, are candidates compared by the
         criterion, noise alone among them. All must leave some noise to model.
@@ -102,7 +102,7 @@ class SparseNoisyPCA(GaussianComponents):
         Empty without a path.
     held_out_ : dict of ndarray
         With ``n_components="cv"``: ``n_components``, mean ``held_out`` log density of a row,
-        and its ``standard_error``.
+        and its ``standard_error``; empty otherwise.
     deviance_ : float
         Minus twice the log-likelihood per sample, without ``n_features ln 2 pi``.
     n_components_ : int

@@ -45,7 +45,7 @@ class SparseProbabilisticPCA(GaussianComponents):
     ----------
     n_components : "auto", "cv", int or array-like of int, default="auto"
         ``"auto"`` takes the number with the highest lower bound, up to 20. ``"cv"`` leaves a
-        fifth of the rows out at a time and takes the last number that predicts them better;
+        fifth of the rows out at a time and takes the number that predicts them best;
         the bound decides whether there is any. It is the more careful choice on real data
         and where signals are weak. A number is an order. Several numbers, as in
         ``range(1, 6)``, are compared by the bound, noise alone among them.
@@ -111,7 +111,7 @@ class SparseProbabilisticPCA(GaussianComponents):
         not in the published model.
     held_out_ : dict of ndarray
         With ``n_components="cv"``: ``n_components``, mean ``held_out`` log density of a row,
-        and its ``standard_error``.
+        and its ``standard_error``; empty otherwise.
     lower_bounds_ : ndarray
         The bound after every iteration of the last run of the search; it never falls.
     refit_lower_bounds_ : ndarray

@@ -25,6 +25,8 @@ from loadstone.solvers.factor_models.samples import Samples, Scores, known_momen
 
 #: Sweeps over the columns in one M-step.
 N_SWEEPS = 2
+#: Longest extrapolation of a pair of steps.
+MAX_LEAP = 100.0
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,53 @@ class L0Descent:
                 keep = keep[G.any(axis=1)]
             point = evaluated(samples, G, noise, point.scores.location[0])
         return Descent(point, np.array(objective), Stop.MAX_ITER)
+
+    def settled(self, samples: Samples, penalty: float, start: L0Point) -> Descent:
+        """The maximum of the likelihood on the support of ``start``, to many digits.
+
+        Squared extrapolation of pairs of steps (SQUAREM, Varadhan & Roland 2008): where a
+        feature is nearly free of noise, plain steps creep. A point is kept only where it is
+        lower than the second step.
+        """
+        keep = start.G != 0
+        empty = self.empty(samples).deviance
+        objective = [start.deviance + penalty * start.n_nonzero]
+        point = start
+        for _ in range(self.max_iter // 3):
+            one = self._stepped(samples, penalty, point, keep)
+            two = self._stepped(samples, penalty, one, keep)
+            best = self._extrapolated(samples, penalty, (point, one, two), keep)
+            objective.append(best.deviance + penalty * best.n_nonzero)
+            point, fall = best, objective[-2] - objective[-1]
+            if fall <= self.tol * (1.0 + max(empty - objective[-1], 0.0)):
+                return Descent(point, np.array(objective), Stop.CONVERGED)
+        return Descent(point, np.array(objective), Stop.MAX_ITER)
+
+    def _stepped(self, samples: Samples, penalty: float, point: L0Point, keep: Array) -> L0Point:
+        G, noise = self._step(samples, penalty, point, keep)
+        return evaluated(samples, G, noise, point.scores.location[0])
+
+    def _extrapolated(
+        self,
+        samples: Samples,
+        penalty: float,
+        points: tuple[L0Point, L0Point, L0Point],
+        keep: Array,
+    ) -> L0Point:
+        """The lower of the last point and a step beyond the three."""
+        x0, x1, x2 = (np.concatenate([p.G[keep], np.log(p.noise)]) for p in points)
+        first, second = x1 - x0, (x2 - x1) - (x1 - x0)
+        length = float(np.linalg.norm(first)) / max(float(np.linalg.norm(second)), 1e-300)
+        length = float(np.clip(length, 1.0, MAX_LEAP))
+        beyond = x0 + 2.0 * length * first + length**2 * second
+        G = np.zeros_like(points[2].G)
+        G[keep] = beyond[: np.count_nonzero(keep)]
+        noise = np.exp(np.clip(beyond[np.count_nonzero(keep) :], -700.0, 700.0))
+        if not np.isfinite(G).all() or not G.any(axis=1).all():
+            return points[2]
+        rival = evaluated(samples, G, noise, points[2].location)
+        rival = self._stepped(samples, penalty, rival, keep)
+        return rival if rival.deviance < points[2].deviance else points[2]
 
     def _step(
         self, samples: Samples, penalty: float, point: L0Point, keep: Array | None

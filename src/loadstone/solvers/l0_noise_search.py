@@ -35,8 +35,9 @@ NOISES = ("auto", "free", "shared")
 TIE = 1e-6
 #: Steps of one descent at most before a model is chosen.
 SEARCH_STEPS = 300
-#: How much closer the chosen model is settled than its rivals.
-SETTLED = 1e-3
+#: How much closer the chosen model is settled than its rivals, and up to how many values: a
+#: nearly noiseless feature has digits in its loadings that the criterion hardly feels.
+SETTLED, MANY_VALUES = 1e-7, 1e5
 #: A kind of noise is given up that is behind another, whose search has ended, by this many
 #: gains of its last component.
 HOPELESS = 5.0
@@ -272,10 +273,9 @@ class L0Search:
         point = descent.point
         if not point.n_components:
             return descent
-        solver = L0Descent(walk.kind, self.max_iter, SETTLED * self.tol)
-        penalty = self.price(walk.samples, point.n_components)
-        start = (point.G, point.noise, point.location)
-        found = solver(walk.samples, penalty, *start, keep=point.G != 0)
+        closer = SETTLED if walk.samples.counts.sum() <= MANY_VALUES else 1.0
+        solver = L0Descent(walk.kind, self.max_iter, closer * self.tol)
+        found = solver.settled(walk.samples, self.price(walk.samples, point.n_components), point)
         # Digits beyond ``tol`` that take too long do not count.
         return found if found.stop is Stop.CONVERGED else replace(found, stop=descent.stop)
 

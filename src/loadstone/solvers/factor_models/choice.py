@@ -41,10 +41,10 @@ class SizeChoice:
     table: Array | None = None
 
     def described(self, fitted: FittedModel) -> FittedModel:
-        """``fitted`` with the table of held-out likelihoods, where there is one."""
-        if self.table is None:
-            return fitted
-        columns = {name: self.table[name].copy() for name in self.table.dtype.names or ()}
+        """``fitted`` with the table of held-out likelihoods, empty where no rows were held out."""
+        table = self.table
+        names = () if table is None else table.dtype.names or ()
+        columns = {name: table[name].copy() for name in names if table is not None}
         return replace(fitted, attributes={**fitted.attributes, "held_out_": columns})
 
 

@@ -1,12 +1,11 @@
 """Number of components by cross-validation: held-out log-likelihood over rows.
 
 The models of a fold are those its search visits on the way, with 0, 1, 2, ... components. All
-folds take one step together. A size pays when it predicts the rows better than the last one
-that paid, by two units of the log-likelihood of all rows and half a standard error of the
-differences row by row: a component that comes to nothing in most folds changes the mean by a
-little either way. The walk ends once two sizes in a row do not pay. Held-out rows decide
-between models with components; whether there is any is left to the bound, since on noise alone
-a component predicts about as well as none.
+folds take one step together. A size is taken for one where most folds have as many components
+alive, and the size that predicts the rows best is chosen. The walk ends once two sizes in a row
+are none or do not predict better. Held-out rows decide between models with components; whether
+there is any is left to the bound, since on noise alone a component predicts about as well as
+none.
 """
 
 from __future__ import annotations
@@ -29,11 +28,6 @@ from loadstone.solvers.variational_bayes.missing import (
 )
 
 N_FOLDS = 5
-#: Standard errors by which a size has to predict better; weak components seldom reach two.
-CONFIDENCE = 0.5
-#: Gain of the log-likelihood of all rows together below which a size says nothing new.
-LEAST_GAIN = 2.0
-
 HELD_OUT_ROW = np.dtype(
     [("n_components", np.intp), ("held_out", np.float64), ("standard_error", np.float64)]
 )
@@ -75,7 +69,7 @@ class HeldOut:
     table : structured ndarray
         ``n_components``, mean ``held_out`` log density of a row and its ``standard_error``.
     best : int
-        Number of components, at least one where one can be fitted; the last that paid.
+        Number of components, at least one where one can be fitted.
     """
 
     table: Array
@@ -105,12 +99,15 @@ def held_out_likelihood(
     limit = min([max_components, *(most_components(one) for one in samples)])
     weights = np.concatenate([fold.weights for fold in folds])
     rows: list[tuple[int, float, float]] = []
-    best, in_vain, chosen = 0, 0, np.empty(0)
+    best, in_vain, top = 0, 0, -np.inf
     for q in range(limit + 1):
-        values = np.concatenate([f.densities(*next(w)) for f, w in zip(folds, walks, strict=True)])
+        models = [next(walk) for walk in walks]
+        values = np.concatenate([f.densities(*m) for f, m in zip(folds, models, strict=True)])
         rows.append((q, *_mean(values, weights)))
-        if q <= 1 or _pays(values - chosen, weights):
-            best, in_vain, chosen = q, 0, values
+        # A component that comes to nothing changes the mean by a little either way.
+        alive = np.median([model.n_components for model, _ in models]) >= q
+        if q <= 1 or (alive and rows[-1][1] > top):
+            best, in_vain, top = q, 0, rows[-1][1]
         else:
             in_vain += 1
         if (on_size is not None and on_size(q, rows[-1][1])) or in_vain == PATIENCE:
@@ -124,11 +121,6 @@ def _mean(values: Array, weights: Array) -> tuple[float, float]:
     mean = float(weights @ values) / n
     variance = float(weights @ np.square(values - mean)) / max(n - 1.0, 1.0)
     return mean, float(np.sqrt(variance / n))
-
-
-def _pays(gains: Array, weights: Array) -> bool:
-    mean, error = _mean(gains, weights)
-    return mean > CONFIDENCE * error and mean * float(weights.sum()) > LEAST_GAIN
 
 
 def row_folds(

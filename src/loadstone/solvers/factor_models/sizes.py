@@ -14,6 +14,9 @@ from loadstone.solvers.factor_models.samples import Samples
 MAX_COMPONENTS = 20
 #: Sizes in a row that may fail to pay before a search ends.
 PATIENCE = 2
+#: Features up to which the rank of the data is looked at, and what counts as rounding there.
+SMALL = 200
+RANK_DIGITS = 1e-7
 ANY = "auto"
 HELD_OUT = "cv"
 
@@ -39,7 +42,16 @@ def ordered_size(n_components: Any) -> int | None:
 
 def most_components(samples: Samples) -> int:
     """Largest number of components that leaves room for noise."""
-    return int(max(0, min(samples.n_features - 1, np.ceil(samples.n_samples) - 2)))
+    limit = min(samples.n_features - 1, np.ceil(samples.n_samples) - 2)
+    if samples.n_features <= SMALL:
+        # Weights and copies make samples without making dimensions.
+        d = samples.n_features
+        sd = np.sqrt(samples.variance * samples.n_samples)
+        correlations = samples.products(np.eye(d) / sd) / sd
+        rank = np.linalg.matrix_rank(correlations, tol=d * RANK_DIGITS, hermitian=True)
+        # Data of full rank is limited by its features alone.
+        limit = limit if rank == d else min(limit, rank - 1)
+    return int(max(0, limit))
 
 
 def refuse_sizes(samples: Samples, wanted: set[int]) -> None:

@@ -39,6 +39,8 @@ SEARCH_ROUNDS = 300
 SETTLED = 1e-3
 #: Values from which on it is not: a round is dear, and more digits are noise.
 MANY_VALUES = 1e5
+#: Values below which a run has settled that rises as slowly as one of so many.
+FEW_VALUES = 1e4
 
 SIZE_ROW = np.dtype([("n_components", np.intp), ("lower_bound", np.float64)])
 
@@ -141,13 +143,13 @@ class SparseFactors:
         else:
             wanted = {n_components} if isinstance(n_components, int) else set(n_components)
             found = search_sizes(growth, samples, wanted, counter)
-        return self._finished(samples, found, counter)
+        return self.finished(samples, found, counter)
 
     def growth(self) -> Growth:
         """The search for numbers of components."""
         return Growth(self.noise, Rounds(min(self.max_iter, SEARCH_ROUNDS), self.tol))
 
-    def _finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
+    def finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
         """Prior, support, refit and description of the model that was chosen."""
         # Where values are missing the bound creeps in digits that nobody reads.
         coarse = samples.counts.sum() > MANY_VALUES or isinstance(samples, IncompleteSamples)
@@ -186,7 +188,7 @@ class SparseFactors:
     def _judged(self, samples: Samples, bounds: Array, stop: Stop) -> Stop:
         """``stop``, where the digits beyond ``tol`` that settling asks for do not count."""
         rises = np.diff(bounds[-POOL_EVERY - 1 :])
-        level = self.tol * float(samples.counts.sum())
+        level = self.tol * max(float(samples.counts.sum()), FEW_VALUES)
         settled = stop is Stop.MAX_ITER and rises.size == POOL_EVERY and rises.max() <= level
         return Stop.CONVERGED if settled else stop
 
