@@ -225,6 +225,7 @@ class SparseNoisyPCA(GaussianComponents):
     def _search(self, task: Task) -> Found:
         found = super()._search(task)
         varying = np.flatnonzero(~task.data.moments.constant)
+        varying = varying if found.fitted_on is None else found.fitted_on
         whole = on_all_features(found.values["path_"], varying, task.data.n_features)
         return replace(found, values={**found.values, "path_": whole})
 
