@@ -4,8 +4,8 @@ Run: OPENBLAS_NUM_THREADS=1 python benchmarks/factor_models.py [lines ...] [--se
 
 Without lines all of them are run: ``sections`` (two factors of Guan & Dy, 6.1), ``overlapping``,
 ``unequal`` (noise per feature, t5), ``noise``, ``simulation1``, ``weak`` (signal over 8, also by
-held-out rows), ``inclusion``, ``speed`` and ``real``. Real data is looked for in the folder named
-by LOADSTONE_DATA.
+held-out rows), ``inclusion``, ``imputation``, ``speed`` and ``real``. Real data is looked for in
+the folder named by LOADSTONE_DATA.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer
 
+from loadstone import SparseNoisyPCA, SparseProbabilisticPCA
 from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.held_out import held_out_likelihood, row_folds
@@ -186,6 +189,104 @@ def speed(_):
             took = time.process_time() - start
             kind = type(solver).__name__
             print(f"{name:12s} {kind:14s} {took:6.2f} s, r = {fit.model.n_components}", flush=True)
+
+
+# Missing values.
+
+
+def with_holes(X, share, seed):
+    """``X`` with holes; every row and every feature keeps a value."""
+    rng = np.random.default_rng(seed)
+    holes = rng.random(X.shape) < share
+    holes[np.arange(len(X)), rng.integers(X.shape[1], size=len(X))] = False
+    holes[rng.integers(len(X), size=X.shape[1]), np.arange(X.shape[1])] = False
+    return np.where(holes, np.nan, X), holes
+
+
+def conditional_means(Y, W, noise):
+    """What the true model expects of the holes."""
+    C, filled = W @ W.T + np.diag(noise), Y.copy()
+    for row in filled:
+        gone = np.isnan(row)
+        if gone.any():
+            seen = ~gone
+            row[gone] = C[np.ix_(gone, seen)] @ np.linalg.solve(C[np.ix_(seen, seen)], row[seen])
+    return filled
+
+
+def soft_imputed(Y, n_steps=25, max_iter=300, seed=0):
+    """Soft-thresholded singular values; the threshold by a tenth of the values, held out."""
+    rng = np.random.default_rng(seed)
+    seen = np.isfinite(Y)
+    held_out = seen & (rng.random(Y.shape) < 0.1)
+    mean = np.nanmean(Y, axis=0)
+
+    def path(known):
+        Z = np.where(known, Y - mean, 0.0)
+        top = np.linalg.norm(Z, 2)
+        filled = Z.copy()
+        for level in top * np.geomspace(0.9, 0.005, n_steps):
+            for _ in range(max_iter):
+                U, s, Vt = np.linalg.svd(np.where(known, Y - mean, filled), full_matrices=False)
+                new = (U * np.maximum(s - level, 0.0)) @ Vt
+                change = np.linalg.norm(new - filled) / max(np.linalg.norm(filled), 1e-12)
+                filled = new
+                if change < 1e-4:
+                    break
+            yield filled + mean
+
+    errors = [np.mean((fit - Y)[held_out] ** 2) for fit in path(seen & ~held_out)]
+    best = list(path(seen))[int(np.argmin(errors))]
+    return np.where(seen, Y, best)
+
+
+def imputation(seeds):
+    designs = {"6.1": two_factors, "overlapping": lambda s: overlapping(s, r=3)}
+    models = {"bayes": SparseProbabilisticPCA, "l0": SparseNoisyPCA}
+    for name, design in designs.items():
+        for share in (0.05, 0.2):
+            ratios = {label: [] for label in models}
+            for seed in seeds:
+                X, W = design(seed)
+                Y, holes = with_holes(X, share, seed)
+                oracle = rmse(conditional_means(Y, W, np.ones(X.shape[1])), X, holes)
+                for label, cls in models.items():
+                    ratios[label].append(rmse(cls().fit(Y).impute(Y), X, holes) / oracle)
+            parts = [
+                f"{label} {np.mean(r):.3f} (worst {np.max(r):.3f})" for label, r in ratios.items()
+            ]
+            print(
+                f"{name}, {share:.0%} missing, error over that of the truth: {'  '.join(parts)}",
+                flush=True,
+            )
+    glass_imputation()
+
+
+def rmse(filled, X, holes):
+    return float(np.sqrt(np.mean((filled - X)[holes] ** 2)))
+
+
+def glass_imputation(n_masks=5):
+    X = real_data("glass")
+    if X is None:
+        return
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    methods = {
+        "bayes": lambda Y: SparseProbabilisticPCA(standardize=True).fit(Y).impute(Y),
+        "l0": lambda Y: SparseNoisyPCA(standardize=True).fit(Y).impute(Y),
+        "IterativeImputer": lambda Y: IterativeImputer(max_iter=30, random_state=0).fit_transform(
+            Y
+        ),
+        "soft-impute": soft_imputed,
+    }
+    for share in (0.05, 0.2, 0.5):
+        errors = {label: [] for label in methods}
+        for seed in range(7001, 7001 + n_masks):
+            Y, holes = with_holes(X, share, seed)
+            for label, method in methods.items():
+                errors[label].append(rmse(method(Y), X, holes))
+        parts = "  ".join(f"{label} {np.mean(e):.3f}" for label, e in errors.items())
+        print(f"glass, {share:.0%} missing, RMSE in standard deviations: {parts}", flush=True)
 
 
 # Real data.
@@ -387,6 +488,7 @@ LINES = {
     "simulation1": simulation1_lines,
     "weak": weak,
     "inclusion": inclusion,
+    "imputation": imputation,
     "speed": speed,
     "real": real,
 }

@@ -71,9 +71,8 @@ class GaussianComponents(Components):
         """Numbers of components to choose from; held-out rows are asked where that was asked."""
         asked = self.get_params(deep=False)["n_components"]
         data = task.data
-        rows = SampleRows(
-            rows=data.rows, weights=data.weights, holes=holes, standardize=self.standardize
-        )
+        scaled = data.moments.scale is not None
+        rows = SampleRows(rows=data.rows, weights=data.weights, holes=holes, standardize=scaled)
 
         def told(size: int, density: float) -> bool:
             return task.report(

@@ -214,7 +214,7 @@ class SparseNoisyPCA(GaussianComponents):
         asked = ordered_size(self.n_components)
         if self.n_penalties is None:
             refuse_changed(self, OF_THE_PATH, "the published search; set n_penalties to use it")
-            search = self._direct_search()
+            search = self._direct_search(scaled=task.data.moments.scale is not None)
             choice = self._sizes(holes, task, search.models)
             data = S if holes is None else holes
             fit = search(data, choice.sizes, _reporting_descents(task), choice.held_out)
@@ -235,10 +235,10 @@ class SparseNoisyPCA(GaussianComponents):
         tags.input_tags.allow_nan = self.n_penalties is None
         return tags
 
-    def _direct_search(self) -> L0Search:
+    def _direct_search(self, *, scaled: bool) -> L0Search:
         by_name = isinstance(self.penalty, str)
         # Scaling to unit variance makes the noise unequal, whatever it was.
-        free = self.noise == "auto" and self.standardize
+        free = self.noise == "auto" and scaled
         return L0Search(
             noise="free" if free else self.noise,
             gamma=0.0 if self.penalty == "bic" else self.ebic_gamma,
