@@ -27,6 +27,10 @@ from loadstone.solvers.factor_models.samples import Samples, Scores, known_momen
 N_SWEEPS = 2
 #: Longest extrapolation of a pair of steps.
 MAX_LEAP = 100.0
+#: Difference of deviances that is rounding.
+ROUNDING = 1e-14
+#: Movement of the noise in one step at rest, in roots of the tolerance.
+STILL = 0.1
 
 
 @dataclass(frozen=True)
@@ -177,8 +181,11 @@ class L0Descent:
             two = self._stepped(samples, penalty, one, keep)
             best = self._extrapolated(samples, penalty, (point, one, two), keep)
             objective.append(best.deviance + penalty * best.n_nonzero)
+            moved = float(np.abs(np.log(one.noise / point.noise)).max())
             point, fall = best, objective[-2] - objective[-1]
-            if fall <= self.tol * (1.0 + max(empty - objective[-1], 0.0)):
+            level = self.tol * (1.0 + max(empty - objective[-1], 0.0))
+            # Small noise moves on where the likelihood no longer feels it.
+            if fall <= level and moved <= np.sqrt(self.tol) * STILL:
                 return Descent(point, np.array(objective), Stop.CONVERGED)
         return Descent(point, np.array(objective), Stop.MAX_ITER)
 
@@ -206,7 +213,8 @@ class L0Descent:
             return points[2]
         rival = evaluated(samples, G, noise, points[2].location)
         rival = self._stepped(samples, penalty, rival, keep)
-        return rival if rival.deviance < points[2].deviance else points[2]
+        slack = ROUNDING * (1.0 + abs(points[2].deviance))
+        return rival if rival.deviance < points[2].deviance + slack else points[2]
 
     def _step(
         self, samples: Samples, penalty: float, point: L0Point, keep: Array | None
