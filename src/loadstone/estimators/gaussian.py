@@ -27,6 +27,7 @@ from loadstone.solvers.factor_models.held_out import Walk
 from loadstone.solvers.factor_models.sizes import HELD_OUT
 from loadstone.solvers.fitted_model import FittedModel, spread
 from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
+from loadstone.solvers.model_progress import of_sizes
 from loadstone.solvers.row_densities import row_densities
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.wide_model import fit_among, noise_left_out
@@ -73,13 +74,7 @@ class GaussianComponents(Components):
         data = task.data
         scaled = data.moments.scale is not None
         rows = SampleRows(rows=data.rows, weights=data.weights, holes=holes, standardize=scaled)
-
-        def told(size: int, density: float) -> bool:
-            return task.report(
-                f"{size} component(s), held out", n_components=size, held_out=density
-            )
-
-        return choose_sizes(asked, rows, walk, task.rng, told)
+        return choose_sizes(asked, rows, walk, task.rng, of_sizes(task.report))
 
     def _search(self, task: Task) -> Found:
         data = task.data

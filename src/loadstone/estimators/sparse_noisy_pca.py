@@ -23,7 +23,8 @@ from loadstone.solvers.l0_fitted import fitted_l0, fitted_path, on_all_features
 from loadstone.solvers.l0_noise_model import PENALIZE, NoiseModel
 from loadstone.solvers.l0_noise_search import NOISES, L0Search
 from loadstone.solvers.l0_noise_start import INITS
-from loadstone.solvers.l0_published import PublishedPath
+from loadstone.solvers.l0_published import PublishedPath, refuse_beyond_the_paper
+from loadstone.solvers.model_progress import of_descents, of_models
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 #: Parameters of the published search, with the values that leave it out.
@@ -217,9 +218,10 @@ class SparseNoisyPCA(GaussianComponents):
             search = self._direct_search(scaled=task.data.moments.scale is not None)
             choice = self._sizes(holes, task, search.models)
             data = S if holes is None else holes
-            fit = search(data, choice.sizes, _reporting_descents(task), choice.held_out)
+            fit = search(data, choice.sizes, of_descents(task.report), choice.held_out)
             return choice.described(fitted_l0(fit, S, holes, asked))
-        surface = self._published_path(holes)(S, self.n_components, task.rng, _reporting(task))
+        refuse_beyond_the_paper(self.noise, self.n_penalties, holes)
+        surface = self._published_path()(S, self.n_components, task.rng, of_models(task.report))
         return fitted_path(surface, S, asked)
 
     def _search(self, task: Task) -> Found:
@@ -247,15 +249,7 @@ class SparseNoisyPCA(GaussianComponents):
             tol=self.tol,
         )
 
-    def _published_path(self, holes: IncompleteObservations | None) -> PublishedPath:
-        if self.noise != "shared" or holes is not None:
-            given = "missing values" if holes is not None else f"noise={self.noise!r}"
-            msg = (
-                f"{given} with n_penalties={self.n_penalties}: the published search along a path "
-                "has one noise variance for all features and complete data; set "
-                "noise='shared' and fill the holes, or leave n_penalties at None"
-            )
-            raise ValueError(msg)
+    def _published_path(self) -> PublishedPath:
         return PublishedPath(
             penalize=self.penalize,
             criterion=self.penalty,
@@ -267,33 +261,3 @@ class SparseNoisyPCA(GaussianComponents):
             max_iter=self.max_iter,
             tol=self.tol,
         )
-
-
-def _reporting_descents(task: Task) -> Any:
-    """Tell of each size and kind of noise."""
-
-    def progress(kind: str, n_components: int, descent: Any) -> bool:
-        return task.report(
-            f"{n_components} component(s), {kind} noise",
-            n_components=n_components,
-            noise=kind,
-            objective=descent.objective,
-            n_iter=descent.objective.size,
-        )
-
-    return progress
-
-
-def _reporting(task: Task) -> Any:
-    """Tell of each model on the surface."""
-
-    def progress(n_components: int, model: NoiseModel) -> bool:
-        return task.report(
-            f"{n_components} component(s), penalty {model.penalty:.3g}",
-            n_components=n_components,
-            penalty=model.penalty,
-            objective=model.objective,
-            n_iter=model.n_iter,
-        )
-
-    return progress

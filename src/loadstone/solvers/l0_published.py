@@ -18,6 +18,7 @@ from loadstone.solvers.factor_models.sizes import (
 )
 from loadstone.solvers.l0_noise_model import L0NoiseModel, NoiseModel, SecondMoment
 from loadstone.solvers.l0_noise_start import NoisyPCA
+from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,3 +106,18 @@ def _checked_limits(given: Any) -> tuple[float, float] | None:
         )
         raise ValueError(msg)
     return limits[0], limits[1]
+
+
+def refuse_beyond_the_paper(
+    noise: str, n_penalties: int | None, holes: IncompleteObservations | None
+) -> None:
+    """Refuse what a search along a path does not model."""
+    if noise == "shared" and holes is None:
+        return
+    given = "missing values" if holes is not None else f"noise={noise!r}"
+    msg = (
+        f"{given} with n_penalties={n_penalties}: the published search along a path has one noise "
+        "variance for all features and complete data; set noise='shared' and fill the holes, or "
+        "leave n_penalties at None"
+    )
+    raise ValueError(msg)
