@@ -75,8 +75,7 @@ def later_component(S, constraint, rng):
         relation = "none"
     deflation = "" if relation in {"strict", "uncorrelated"} else str(rng.choice(DEFLATIONS))
     if relation == "disjoint":
-        W = W * (np.arange(n) < 3)[:, None] + 1e-3 * (np.arange(n) < 1)[:, None]
-        W /= np.linalg.norm(W, axis=0)
+        W = np.eye(n)[:, :3] @ np.array([[0.8, 0.0], [0.6, 0.0], [0.0, 1.0]])
         constraint = constraint.without(np.arange(3))
         deflation = "schur" if rng.random() < 0.5 else ""
     earlier = Earlier(loadings=W, relation=relation, deflation=deflation)

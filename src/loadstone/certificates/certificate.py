@@ -260,6 +260,7 @@ class Certificate:
 
         An existing file is replaced once the new one is complete.
         """
+        self._refuse_malformed()
         save_fields(vars(self), path)
 
     @classmethod

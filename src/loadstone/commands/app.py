@@ -229,6 +229,40 @@ def certify(
     time_limit: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="For each component.", min=0.0)
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder to write certificate_1.npz, ... to.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    labels: Labels = None,
+    missing: Missing = "mean",
+    turned: Turned = False,
+    layer: Layer = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Prove how close the components of a model are to the best possible ones."""
+    terminal = Terminal(quiet, json, debug)
+    with terminal.errors():
+        from loadstone.commands.certificates import certify as run
+
+        reading = _reading(file, labels, missing, turned, layer)
+        run(terminal, model, reading, effort, time_limit, output, force=force)
+
+
+@app.command()
+def verify(
+    certificate: Annotated[
+        Path,
+        typer.Argument(metavar="CERT", help="A certificate, or a model with certificates."),
+    ],
+    file: DataFile,
     labels: Labels = None,
     missing: Missing = "mean",
     turned: Turned = False,
@@ -237,12 +271,16 @@ def certify(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Prove how close the components of a model are to the best possible ones."""
+    """Recompute what a certificate claims from its proof and the data, without any search.
+
+    Ends with exit code 1 where a claim does not hold. tools/verify_certificate.py of the
+    source does the same without loadstone.
+    """
     terminal = Terminal(quiet, json, debug)
     with terminal.errors():
-        from loadstone.commands.models import certify as run
+        from loadstone.commands.certificates import verify as run
 
-        run(terminal, model, _reading(file, labels, missing, turned, layer), effort, time_limit)
+        run(terminal, certificate, _reading(file, labels, missing, turned, layer))
 
 
 @app.command()
