@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array, Covariance, SampleGram, score_moments
 
 
 def score_covariance(S: Covariance, loadings: Array) -> Array:
     """``W'SW``: covariance of the scores, one pass."""
+    if isinstance(S, SampleGram):
+        return score_moments(S, loadings)[0]
     G = loadings.T.astype(np.float64) @ (S @ loadings).astype(np.float64)
     return (G + G.T) / 2
 
@@ -50,6 +52,13 @@ def adjusted_from_scores(G: Array) -> Array:
         row = G[j, j + 1 :] / G[j, j]
         G[j + 1 :, j + 1 :] -= np.outer(row, G[j, j + 1 :])
     return adjusted
+
+
+def adds_variance(S: Covariance, loadings: Array) -> Array:
+    """Which components explain anything that those before them do not, as a mask."""
+    eps = float(np.finfo(S.dtype).eps)
+    negligible = max(1e-10, 100 * eps) * total_variance(S)
+    return np.asarray(adjusted_variance(S, loadings) > negligible)
 
 
 def span_variance(S: Covariance, loadings: Array) -> float:

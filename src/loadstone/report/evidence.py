@@ -56,10 +56,12 @@ def path_summary(path: Any, names: Any) -> dict[str, Any]:
     bounds = upper_bounds_of(path)
     pca = pca_variance_of(path)
     supports = getattr(path, "supports", None)
+    recovered = getattr(path, "recovered", None)
     return {
         "n_nonzeros": sizes,
         "values": values,
         "pca_variance": pca,
+        "recovered": None if recovered is None else [float(share) for share in recovered],
         "upper_bounds": None
         if bounds is None
         else [float(b) if math.isfinite(b) else None for b in bounds],

@@ -38,8 +38,14 @@ class Portfolio:
         far from each other, at two thresholds. Among few features, all columns.
     n_combinations : int
         Combinations of the leading eigenvectors, drawn once and for all.
-    survivors : tuple of int
-        How many starts remain after each round of truncated power steps.
+    start_budget : float
+        Operations for a step of all starts: where these allow more columns, there are more.
+    n_climbed : int
+        Starts that remain when they have been halved again and again; they climb by exchanges.
+    n_rounds : int
+        Largest number of exchanges of each of them.
+    n_parents, n_generations : int
+        The best after that are crossed with each other, so many times at most.
     n_polished : int
         Candidates polished to the end.
     n_exchanged : int
@@ -63,7 +69,11 @@ class Portfolio:
     n_eigenvectors: int = 10
     n_columns: int = 160
     n_combinations: int = 64
-    survivors: tuple[int, ...] = (96, 40, 16)
+    start_budget: float = 1.2e9
+    n_climbed: int = 48
+    n_rounds: int = 100
+    n_parents: int = 10
+    n_generations: int = 3
     n_polished: int = 16
     n_exchanged: int = 8
     n_exchanges: int = 20
@@ -170,7 +180,9 @@ NEGLIGIBLE_SHARE = 0.1
 
 _FAST = Portfolio(
     n_columns=64,
-    survivors=(32, 12, 6),
+    start_budget=1e8,
+    n_climbed=12,
+    n_generations=0,
     n_polished=6,
     n_exchanged=4,
     n_exchanges=5,
@@ -181,7 +193,10 @@ _THOROUGH = Portfolio(
     n_eigenvectors=32,
     n_columns=384,
     n_combinations=256,
-    survivors=(256, 96, 48),
+    start_budget=5e9,
+    n_climbed=192,
+    n_parents=20,
+    n_generations=8,
     n_polished=48,
     n_exchanged=16,
     n_exchanges=100,

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import covariance_of
+from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.solvers.em import EM
 from loadstone.solvers.search import em_support as em_module
 from loadstone.solvers.search import running_top, spaces, tiles
+from loadstone.solvers.search.crossing import crossed
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
+from loadstone.solvers.search.exchange_block import climb_by_exchange
 from loadstone.solvers.search.finish import Found, best_of, different_basins
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.screen import Thresholds, best_and_leaders, densities, thresholds
@@ -81,6 +83,13 @@ def test_scores_values_and_images(kind, rule, copied, weighted, tmp_path, monkey
         space.values(block, Y), np.einsum("ij,jk,ik->i", W, A, W), atol=1e-10
     )
     np.testing.assert_allclose(space.images(Y, 7, 31), (W @ A)[:, 7:31], atol=1e-10)
+    some = np.stack([RNG(row).permutation(S.n_features)[:9] for row in range(6)])
+    at = np.take_along_axis(W @ A, some, axis=1)
+    np.testing.assert_allclose(space.images_at(Y, some), at, atol=1e-10)
+    entries = np.stack(
+        [A[np.ix_(left, right)] for left, right in zip(some, block.indices, strict=True)]
+    )
+    np.testing.assert_allclose(space.entries(some, block.indices), entries, atol=1e-10)
 
 
 @pytest.mark.parametrize("rule", [None, "schur", "projection"])
@@ -172,7 +181,7 @@ def test_leaders_are_apart_and_the_best_are_not():
     S, _ = covariance_of(groups + 0.1 * rng.standard_normal(groups.shape), standardize=True)
     found = tiles_of(S, np.arange(40), 1e12)
     density = densities(found, Thresholds(0.2, 0.5), nonnegative=False)[0]
-    best, leaders = best_and_leaders(found, density, 5, nonnegative=False)
+    best, leaders = best_and_leaders(found, density, 5, 5, nonnegative=False)
     assert sorted(leaders // 8) == [0, 1, 2, 3, 4]
     assert density[best].min() >= np.sort(density)[-5]
 
@@ -213,6 +222,80 @@ def test_basins_share_less_than_half_and_the_next_best_follows():
     chosen = [each.value for each in different_basins(found, 3)]
     assert chosen == [5.0, 4.0, 4.9]
     assert len(different_basins(found[:1], 4)) == 1
+
+
+def hilltops(A, k, nonnegative):
+    """Supports that neither a power step nor an exchange of two features improves."""
+    n = len(A)
+
+    def value(T):
+        v = np.linalg.eigh(A[np.ix_(T, T)])[1][:, -1]
+        w = np.full(k, k**-0.5)
+        for _ in range(400 if nonnegative else 0):
+            w = np.maximum(A[np.ix_(T, T)] @ w, 0)
+            w /= np.linalg.norm(w)
+        w = w if nonnegative else v
+        return w @ A[np.ix_(T, T)] @ w
+
+    def is_top(T):
+        here = value(T) * (1 + 1e-7)
+        rest = np.setdiff1d(np.arange(n), T)
+        return all(value(np.append(np.delete(T, i), j)) <= here for i in range(k) for j in rest)
+
+    return value, is_top
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("kind", ["C", "csr", "gram"])
+@pytest.mark.parametrize("rule", [None, "schur"])
+def test_climbing_ends_on_hilltops_and_never_falls(kind, nonnegative, rule, tmp_path):
+    S = kinds(data(n=25, p=24), tmp_path)[kind]
+    S = S if rule is None else deflated(S, rule)
+    A, k = matrix_of(S), 4
+    value, is_top = hilltops(A, k, nonnegative)
+    space = space_of(by_columns(S))
+    for seed in range(4):
+        start = random_block(RNG(seed), 1, 24, k)
+        start = SparseBlock(start.indices, np.abs(start.values)) if nonnegative else start
+        constraint = LoadingConstraint(24, k, nonnegative)
+        end = climb_by_exchange(space, start, constraint, S.diagonal(), 200)
+        assert constraint.allows(end.dense(0, 24))
+        assert value(end.indices[0]) >= value(start.indices[0]) - 1e-9
+        assert is_top(end.indices[0])
+
+
+def test_climbing_keeps_forced_features_and_leaves_forbidden_ones():
+    S, _ = covariance_of(data(n=25, p=24), standardize=True)
+    constraint = LoadingConstraint(24, 5, forced=np.array([2, 9]), forbidden=np.arange(12, 20))
+    start = SparseBlock(np.array([[0, 1, 2, 9, 10]]), np.full((1, 5), 5**-0.5))
+    end = climb_by_exchange(space_of(S), start, constraint, S.diagonal(), 200)
+    assert constraint.allows(end.dense(0, 24))
+    assert {2, 9} <= set(end.indices[0].tolist())
+
+
+def test_a_pair_of_twins_is_exchanged_for_a_better_pair():
+    # Each twin alone is worse than what it replaces; both together are better.
+    A = np.eye(6)
+    for left, right, r in ((0, 1, 0.8), (2, 3, 0.9)):
+        A[left, right] = A[right, left] = r
+    start = SparseBlock(np.array([[0, 1]]), np.full((1, 2), 0.5**0.5))
+    space = space_of(ExplicitCovariance(A))
+    end = climb_by_exchange(space, start, LoadingConstraint(6, 2), A.diagonal(), 50)
+    assert end.indices[0].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_children_are_between_their_parents(nonnegative):
+    S, _ = covariance_of(data(n=30), standardize=True, route="data")
+    parents = random_block(RNG(0), 3, 40, 5)
+    A, W = matrix_of(S), dense_rows(parents, 40)
+    constraint = LoadingConstraint(40, 5, nonnegative)
+    children = dense_rows(crossed(space_of(S), parents, constraint), 40)
+    for child, (i, j) in zip(children, [(0, 1), (0, 2), (1, 2)], strict=True):
+        sign = -1 if W[i] @ A @ W[j] < 0 else 1
+        expected = constraint.best_loading(A @ (W[i] + sign * W[j]))
+        np.testing.assert_allclose(child, expected, atol=1e-10)
+    assert len(crossed(space_of(S), parents.take([0]), constraint)) == 0
 
 
 def test_a_vector_with_spare_places_keeps_its_size():

@@ -186,7 +186,7 @@ def test_given_starts_are_followed():
     start = np.zeros((2000, 1))
     start[place] = 0.5
     constraint = LoadingConstraint(2000, 4)
-    lean = Portfolio(n_eigenvectors=1, n_columns=4, n_combinations=1, survivors=(2,), n_polished=2)
+    lean = Portfolio(n_eigenvectors=1, n_columns=4, n_combinations=1, start_budget=0, n_climbed=2)
     value = lean(S, constraint, RNG(0), start).objective[-1]
     assert value >= np.linalg.eigvalsh(S.block(place, place))[-1] * (1 - 1e-9)
 

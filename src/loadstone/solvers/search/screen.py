@@ -83,18 +83,19 @@ def _clipped(tile: Array, steps: Array, column_sums: Array | None) -> Array:
 
 
 def best_and_leaders(
-    tiles: Tiles, density: Array, n: int, *, nonnegative: bool
+    tiles: Tiles, density: Array, n: int, n_leaders: int, *, nonnegative: bool
 ) -> tuple[Support, Support]:
-    """The ``n`` densest columns, and the ``n`` densest of which no two are near each other."""
+    """The ``n`` densest columns; as many that are far from each other, then from these."""
     order = np.argsort(-density, kind="stable")
     alive = np.ones(order.size, dtype=bool)
     leaders: list[int] = []
     for j in order:
-        if len(leaders) == n or density[j] <= 0:
+        if len(leaders) == min(n, n_leaders) or density[j] <= 0:
             break
         if not alive[j]:
             continue
         leaders.append(int(j))
         near = tiles.correlations(int(j))
         alive[(near if nonnegative else np.abs(near)) > SAME_GROUP] = False
-    return order[:n], np.array(leaders, dtype=np.intp)
+    others = order[alive[order]][: n - len(leaders)]
+    return order[:n], np.concatenate([np.array(leaders, dtype=np.intp), others])

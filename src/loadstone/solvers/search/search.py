@@ -15,9 +15,11 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.greedy import Greedy
 from loadstone.solvers.search.climb import best_rows, settle, step, values_of
+from loadstone.solvers.search.crossing import crossed
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 from loadstone.solvers.search.em_support import em_support
-from loadstone.solvers.search.finish import Found, best_of, exchange_best, polish_block
+from loadstone.solvers.search.exchange_block import climb_by_exchange
+from loadstone.solvers.search.finish import EQUAL, Found, best_of, exchange_best, polish_block
 from loadstone.solvers.search.restricted import in_memory
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.screen import (
@@ -42,6 +44,10 @@ PILOT_KEPT, PILOT_STEPS = 8, 2
 FEW_FEATURES = 512
 #: Steps of all starts together where every column is one.
 STEPS_OF_ALL = 4
+#: What it takes to compare an entry with others, in multiplications.
+COMPARISON = 50
+#: Rounds of exchanges that a row is expected to take.
+ROUNDS_TO_CLIMB = 20
 #: Sizes up to which the greedy support is worth its one product per feature.
 MAX_GREEDY = 128
 
@@ -121,15 +127,52 @@ class Search:
         return Found(w, 0.0)
 
     def _settled(self, effort: Portfolio) -> SparseBlock:
-        """The last candidates of successive halving, at rest."""
+        """The last candidates: halved, at rest, climbed, and crossed with each other."""
+        scarce = not in_memory(self.S)
+        n = effort.n_polished if scarce else self._affordable(effort)
         block = self._all_starts(effort)
-        block, _ = best_rows(self.space, block, effort.survivors[0])
-        for keep in effort.survivors[1:]:
-            block = step(self.space, block, self.constraint)
-            block, _ = best_rows(self.space, block, keep)
+        while len(block) > n:
+            block, _ = best_rows(self.space, block, max(n, len(block) // (4 if scarce else 2)))
+            if len(block) > n:
+                block = step(self.space, block, self.constraint)
         block, n_iter = settle(self.space, block, self.constraint, effort.max_iter)
         self.n_iter = max(self.n_iter, n_iter)
+        if not scarce:
+            block = self._climbed_and_crossed(block, effort, n)
         return best_rows(self.space, block, effort.n_polished)[0]
+
+    def _affordable(self, effort: Portfolio) -> int:
+        """Rows that climb: fewer where a step of each costs much."""
+        rounds = effort.start_budget / (ROUNDS_TO_CLIMB * self._row_cost)
+        return int(np.clip(rounds, min(effort.n_polished, effort.n_climbed), effort.n_climbed))
+
+    @property
+    def _row_cost(self) -> float:
+        """Operations for a power step of one row; a comparison costs as much as several of them."""
+        if isinstance(self.S, ExplicitCovariance):
+            depth = min(self.constraint.size, self.S.n_features)
+        else:
+            depth = min(self.space.n_scores, self.S.n_features)
+        return float(self.S.n_features * (depth + COMPARISON))
+
+    def _climbed_and_crossed(self, block: SparseBlock, effort: Portfolio, n: int) -> SparseBlock:
+        """Exchanges from every row; then again from between the best, as long as that gains."""
+        variance = self.S.diagonal()
+
+        def climb(rows: SparseBlock) -> SparseBlock:
+            return climb_by_exchange(self.space, rows, self.constraint, variance, effort.n_rounds)
+
+        pool, values = best_rows(self.space, climb(block), n)
+        for _ in range(effort.n_generations):
+            before = values[0]
+            children = crossed(self.space, pool.take(slice(0, effort.n_parents)), self.constraint)
+            if not len(children):
+                break
+            children, _ = best_rows(self.space, children, n)
+            pool, values = best_rows(self.space, joined([pool, climb(children)]), n)
+            if not values[0] > before * (1 + EQUAL[self.S.dtype.name]):
+                break
+        return pool
 
     def _all_starts(self, effort: Portfolio) -> SparseBlock:
         """Pilot and columns, one step after each; where all columns are few, several steps.
@@ -229,23 +272,24 @@ class Search:
     def _column_starts(self, effort: Portfolio) -> list[SparseBlock]:
         """Columns of S around which the densest groups lie; all of them where they are few."""
         features = self.allowed
-        if not self.has_few_features:
+        n = max(effort.n_columns, int(effort.start_budget / self._row_cost))
+        if not self.has_few_features and n < features.size:
             at = self._pilot(effort)[1]
-            key = (effort.screen_budget, effort.n_screened, at.low, at.high, effort.n_columns)
+            key = (effort.screen_budget, effort.n_screened, at.low, at.high, n)
             if key not in self._columns:
-                self._columns[key] = self._screened(effort, at)
+                self._columns[key] = self._screened(effort, at, n)
             features = self._columns[key]
         if not features.size:
             return []
         return [step(self.space, unit_block(features, self.S.dtype), self.constraint)]
 
-    def _screened(self, effort: Portfolio, at: Thresholds) -> Support:
+    def _screened(self, effort: Portfolio, at: Thresholds, n: int) -> Support:
         tiles = tiles_of(self.S, self.allowed, effort.screen_budget, effort.n_screened)
         nonnegative = self.constraint.nonnegative
         relative = Thresholds(at.low / tiles.unit, at.high / tiles.unit)
         chosen: list[Support] = []
         for density in densities(tiles, relative, nonnegative=nonnegative):
             chosen += best_and_leaders(
-                tiles, density, effort.n_columns // 4, nonnegative=nonnegative
+                tiles, density, n // 4, effort.n_columns // 4, nonnegative=nonnegative
             )
         return tiles.features[np.unique(np.concatenate(chosen))]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from loadstone.covariance import (
     Array,
@@ -22,19 +21,17 @@ from loadstone.covariance import (
     DeflatedCovariance,
     ExplicitCovariance,
     LowRankCovariance,
+    Support,
 )
 from loadstone.covariance.containers import InMemoryRows
+from loadstone.solvers.search.factor_space import CHUNK_BYTES, FactorSpace
 from loadstone.solvers.search.running_top import FEATURES_PER_BLOCK
 from loadstone.solvers.search.sparse_block import SparseBlock
 
-#: Bytes of scores and images held at once.
-CHUNK_BYTES = 32 << 20
 #: Largest dense data of which a centred copy is made, one contiguous row per feature.
 CENTRED_BYTES = 64 << 20
 #: The same out of core, where a second pass costs more than memory.
 PASS_BYTES = 256 << 20
-#: Entries gathered at once from rows that are stored one sample after the other.
-GATHERED = 1 << 15
 
 
 class Space(Protocol):
@@ -67,91 +64,13 @@ class Space(Protocol):
         """Entries lo..hi of ``Sw`` for the scores ``Y``, one row each."""
         ...
 
+    def images_at(self, Y: Array, indices: Support) -> Array:
+        """Entries of ``Sw`` at the indices of each row."""
+        ...
 
-@dataclass(frozen=True)
-class FactorSpace:
-    """Data in memory: dense in any order, or compressed sparse columns.
-
-    Attributes
-    ----------
-    X : ndarray or CSC of shape (n_rows, n_features)
-        Raw or centred data.
-    mean, scale : ndarray of shape (n_features,) or None
-        What to subtract and to divide by; ``None`` where that is done.
-    weights : ndarray of shape (n_rows,) or None
-        How many samples each row stands for.
-    divisor : float
-        ``n_samples - 1``, or 1 where that is done.
-    """
-
-    X: Any
-    mean: Array | None = None
-    scale: Array | None = None
-    weights: Array | None = None
-    divisor: float = 1.0
-    chunk_bytes: int = CHUNK_BYTES
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.X.shape[1])
-
-    @property
-    def n_scores(self) -> int:
-        """Number of rows of the data."""
-        return int(self.X.shape[0])
-
-    def scores(self, block: SparseBlock) -> Array:
-        """``Zw`` up to the root of the divisor, centred to the last digit."""
-        values = block.values
-        if self.scale is not None:
-            values = values / self.scale[block.indices]
-        Y = self._gathered(block, values)
-        if self.mean is None:
-            return Y
-        Y -= np.einsum("ij,ij->i", self.mean[block.indices], values)[:, None]
-        if self.weights is None:
-            Y -= Y.mean(axis=1, keepdims=True)
-        else:
-            Y -= (Y @ self.weights / self.weights.sum())[:, None]
-        return Y
-
-    def _gathered(self, block: SparseBlock, values: Array) -> Array:
-        """Sums of k columns of the data each, times ``values``."""
-        if sparse.issparse(self.X):
-            return np.asarray((block.csr(self.n_features, values) @ self.X.T).toarray())
-        if self.X.T.flags.c_contiguous:
-            return np.asarray(block.csr(self.n_features, values) @ self.X.T)
-        n_rows, k = block.indices.shape
-        step = max(1, GATHERED // k)
-        Y = np.empty((n_rows, self.n_scores), dtype=self.X.dtype)
-        for at in range(0, n_rows, step):
-            rows = slice(at, at + step)
-            columns = np.take(self.X, block.indices[rows].ravel(), axis=1)
-            columns = columns.reshape(self.n_scores, -1, k)
-            np.einsum("nrk,rk->rn", columns, values[rows], out=Y[rows])
-        return Y
-
-    def values(self, block: SparseBlock, Y: Array) -> Array:
-        """``w'Sw`` from the scores."""
-        Y = Y.astype(np.float64, copy=False)
-        if self.weights is None:
-            return np.asarray(np.einsum("ij,ij->i", Y, Y) / self.divisor)
-        return np.asarray(np.einsum("ij,ij,j->i", Y, Y, self.weights) / self.divisor)
-
-    def images(self, Y: Array, lo: int, hi: int) -> Array:
-        """``Z'Y`` for some of the features."""
-        if self.weights is not None:
-            Y = Y * self.weights
-        if sparse.issparse(self.X):
-            back = np.ascontiguousarray((self.X.T[lo:hi] @ Y.T).T)
-        else:
-            back = Y @ self.X[:, lo:hi]
-        if self.scale is not None:
-            back /= self.scale[lo:hi] * self.scale.dtype.type(self.divisor)
-        elif self.divisor != 1.0:
-            back /= back.dtype.type(self.divisor)
-        return back
+    def entries(self, left: Support, right: Support) -> Array:
+        """``S[left][:, right]`` of each row of indices."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -159,6 +78,7 @@ class ImageSpace:
     """A stored matrix, or a covariance that only multiplies: scores are the images ``Sw``."""
 
     product: Callable[[SparseBlock], Array]
+    block: Callable[[Support, Support], Array]
     n_features: int
     chunk_bytes: int = CHUNK_BYTES
 
@@ -179,6 +99,14 @@ class ImageSpace:
     def images(self, Y: Array, lo: int, hi: int) -> Array:
         """Part of what is known already."""
         return Y[:, lo:hi]
+
+    def images_at(self, Y: Array, indices: Support) -> Array:
+        """Part of what is known already."""
+        return np.take_along_axis(Y, indices, axis=1)
+
+    def entries(self, left: Support, right: Support) -> Array:
+        """Entries of the matrix."""
+        return np.stack([self.block(A, B) for A, B in zip(left, right, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -223,6 +151,17 @@ class DeflatedSpace:
             self.base.images(Y[:, :n], lo, hi) - (Y[:, n:] @ self.C.T) @ self.U[lo:hi].T
         )
 
+    def images_at(self, Y: Array, indices: Support) -> Array:
+        """Images of the base less ``U C U'w`` at some features of each row."""
+        n = self.base.n_scores
+        removed = np.einsum("rkc,rc->rk", self.U[indices], Y[:, n:] @ self.C.T)
+        return np.asarray(self.base.images_at(Y[:, :n], indices) - removed)
+
+    def entries(self, left: Support, right: Support) -> Array:
+        """Entries of the base less those of ``U C U'``."""
+        removed = np.matmul(self.U[left] @ self.C, np.swapaxes(self.U[right], 1, 2))
+        return np.asarray(self.base.entries(left, right) - removed)
+
 
 def chunks(space: Space, block: SparseBlock) -> Iterator[SparseBlock]:
     """Rows whose scores and images may be held at once."""
@@ -250,10 +189,10 @@ def space_of(S: Covariance) -> Space:
         root = S.V * np.sqrt(np.maximum(S.eigenvalues, 0))
         return FactorSpace(np.ascontiguousarray(root, dtype=S.dtype).T)
     if isinstance(S, ExplicitCovariance):
-        return ImageSpace(lambda block: block.csr(S.n_features) @ S.matrix, S.n_features)
+        return ImageSpace(lambda block: block.csr(S.n_features) @ S.matrix, S.block, S.n_features)
     if isinstance(S, DataCovariance) and isinstance(S.rows, InMemoryRows):
         return _data_space(S, S.rows.X)
-    return ImageSpace(RememberedProduct(S), S.n_features, PASS_BYTES)
+    return ImageSpace(RememberedProduct(S), S.block, S.n_features, PASS_BYTES)
 
 
 def _data_space(S: DataCovariance, X: Any) -> FactorSpace:
