@@ -33,6 +33,7 @@ from loadstone.commands.options import (
     Seed,
     SignsFile,
     Standardize,
+    TimeLimit,
     Turned,
     WithPath,
     WithReport,
@@ -113,6 +114,7 @@ def fit(
     orthogonality: Orthogonality = None,
     standardize: Standardize = False,
     certify: Certify = None,
+    time_limit: TimeLimit = None,
     seed: Seed = 0,
     labels: Labels = None,
     missing: Missing = "mean",
@@ -153,6 +155,7 @@ def fit(
                 orthogonality=orthogonality,
                 standardize=standardize or None,
                 certify=certify,
+                time_limit=time_limit,
                 random_state=seed or None,
             ),
             with_path=with_path,
@@ -226,9 +229,7 @@ def certify(
     model: ModelFile,
     file: DataFile,
     effort: Effort = "standard",
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For each component.", min=0.0)
-    ] = None,
+    time_limit: TimeLimit = 60.0,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -89,7 +89,9 @@ def _certificates(
     steps.next(f"Certifying {model.n_components_} component(s)", model.n_components_)
     certificates = []
     for w, (constraint, earlier) in zip(loadings.T, compete, strict=True):
-        certificates.append(prove(data.S, constraint, w, earlier=earlier, **limits))
+        certificates.append(
+            prove(data.S, constraint, w, earlier=earlier, progress=steps.proof, **limits)
+        )
         steps.advance()
     return certificates
 

@@ -63,7 +63,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     certify : {False, "instant", "standard", "full"}, default=False
         Prove how close each component is to the best possible one: by bounds read off
         the matrix, by the dual bound (seconds for hundreds of features), or by branch
-        and bound as well (up to a proven optimum, without a time limit).
+        and bound as well (up to a proven optimum, or the time limit).
+    time_limit : float or None, default=60
+        Seconds for the proof of each component; reaching it leaves the best bound so far.
 
     Attributes
     ----------
@@ -127,6 +129,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     max_iter: int = 100
     tol: float = 1e-6
     certify: Any = False
+    time_limit: float | None = 60.0
 
     n_nonzero_: ClassVar[int]
     size_path_: ClassVar[dict[str, Array]]
@@ -138,6 +141,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         "objective": [StrOptions({"variance", "recovery"})],
         "effort": [StrOptions(set(PORTFOLIOS))],
         "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
+        "time_limit": [None, Interval(Real, 0, None, closed="neither")],
     }
     _attributes: ClassVar[dict[str, Attribute]] = WITH_PROOFS
 
@@ -247,6 +251,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
                 constraint,
                 w,
                 effort=self.certify,
+                time_limit=self.time_limit,
                 earlier=earlier,
                 progress=task.proof,
             )

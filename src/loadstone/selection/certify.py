@@ -24,7 +24,7 @@ def certify(
     n_nonzero: Any = None,
     nonnegative: bool = False,
     effort: str = "standard",
-    time_limit: float | None = None,
+    time_limit: float | None = 60.0,
     standardize: bool = False,
     is_covariance: bool = False,
     forced: Any = None,
@@ -48,7 +48,7 @@ def certify(
         Whether competing components may only have loadings >= 0.
     effort : {"instant", "standard", "full"}, default="standard"
         Milliseconds, seconds, or as long as it takes (see ``time_limit``).
-    time_limit : float, optional
+    time_limit : float or None, default=60
         Seconds after which the best bound so far is returned.
     standardize : bool, default=False
         Scale each feature to unit variance first.
