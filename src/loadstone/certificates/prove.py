@@ -61,6 +61,7 @@ def prove(
     max_nodes: int = 100_000,
     earlier: Earlier = FIRST,
     progress: Progress | None = None,
+    n_jobs: int = 1,
 ) -> Certificate:
     """Bound ``max w'Sw`` over the loadings ``constraint`` allows, and compare ``loading`` with it.
 
@@ -86,6 +87,8 @@ def prove(
         Components that came before, and how rivals relate to them.
     progress : callable, optional
         Called with bound, incumbent and number of open cases.
+    n_jobs : int
+        Processes that bound cases; the answer is the same for every number.
     """
     _check(constraint, loading, effort, time_limit)
     begun = time.monotonic()
@@ -106,7 +109,7 @@ def prove(
             found = _any_constraint(matrix, constraint, incumbent, limits, effort, progress)
         else:
             problem, flipped = problem_of(view[0]), FlippedCovariance.of(matrix, view[1])
-            found = _search_proof(flipped, problem, incumbent, limits, effort, progress)
+            found = _search_proof(flipped, problem, incumbent, limits, effort, progress, n_jobs)
         best = flips * incumbent.loading
         best = loading if np.array_equal(best, loading) else best / np.linalg.norm(best)
         stated = _stated(S, measured, constraint, loading, best, found, margin, earlier)
@@ -199,6 +202,7 @@ def _search_proof(
     limits: Limits,
     effort: str,
     progress: Progress | None,
+    n_jobs: int,
 ) -> _Found:
     """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
     tree = ProofNode()
@@ -212,7 +216,7 @@ def _search_proof(
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
         return _Found(standing.bound, standing.problem, tree)
-    bound, _ = branch_and_bound(S, bounded, tree, incumbent, limits, progress)
+    bound = branch_and_bound(S, bounded, tree, incumbent, limits, progress, n_jobs)
     return _Found(bound, standing.problem, tree)
 
 

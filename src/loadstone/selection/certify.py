@@ -31,6 +31,7 @@ def certify(
     forbidden: Any = None,
     constraint: Constraint | None = None,
     random_state: int = 0,
+    n_jobs: int = 1,
 ) -> Certificate:
     """Prove how close a component is to the best possible one.
 
@@ -61,6 +62,8 @@ def certify(
         ``forced`` and ``forbidden``; one of :mod:`loadstone.constraints`.
     random_state : int, default=0
         Seed of the search, where ``component`` is ``None``.
+    n_jobs : int, default=1
+        Processes that branch and bound uses; the answer is the same for every number.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def certify(
     )
     (allowed,) = rival.constraints_on(reading)
     loading = _loading(component, rival, Task(reading, seeded(random_state)))
-    return prove(reading.S, allowed, loading, effort=effort, time_limit=time_limit)
+    return prove(reading.S, allowed, loading, effort=effort, time_limit=time_limit, n_jobs=n_jobs)
 
 
 def _loading(component: Any, rival: SparsePCA, task: Task) -> Array:
