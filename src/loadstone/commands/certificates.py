@@ -29,11 +29,15 @@ def certify(
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
         certificates = _certificates(terminal, model, table, effort, time_limit, steps)
+        joint = _joint(model, table, effort, time_limit, steps)
         files = _saved(certificates, output, force=force)
     for j, certificate in enumerate(certificates):
         terminal.say(f"component {j + 1}: {certificate}")
+    if joint is not None:
+        terminal.say(joint["sentence"])
     terminal.result(
         {
+            "joint": joint,
             "components": [
                 {
                     "component": j + 1,
@@ -96,6 +100,27 @@ def _certificates(
     return certificates
 
 
+def _joint(
+    model: Any, table: Table, effort: str, time_limit: float | None, steps: Stages
+) -> dict[str, Any] | None:
+    """What is proven about all components together; ``None`` where they were searched jointly."""
+    from loadstone.estimators.found import Task
+    from loadstone.estimators.reading import read
+    from loadstone.estimators.sequential import SequentialComponents
+    from loadstone.extraction import prove_jointly
+    from loadstone.report.evidence import joint_as_json
+
+    if not isinstance(model, SequentialComponents) or model.n_components_ < 2:
+        return None
+    steps.next("Certifying all components together")
+    data = read(named(table), standardize=model.scale_ is not None)
+    plan = model.plan(Task(data, np.random.default_rng(0)))
+    constraints = model.constraints_on(data)
+    loadings = model.components_.T
+    proven = prove_jointly(data.S, loadings, constraints, plan, effort, time_limit=time_limit)
+    return joint_as_json(proven)
+
+
 def _saved(certificates: list[Any], output: Path | None, *, force: bool) -> list[str]:
     """Write certificates to a folder, where one was asked for."""
     if output is None:
@@ -135,6 +160,7 @@ def _with_data(
 ) -> tuple[list[Any], Any]:
     """The certificates of a file, and the data as it was when they were made."""
     from loadstone.certificates import Certificate, CertificateError
+    from loadstone.certificates.joint_file import load_joint
     from loadstone.covariance.sample import SampleCovariance
     from loadstone.covariance.sample_file import is_sample_file
     from loadstone.files.own_archive import read_own
@@ -146,7 +172,8 @@ def _with_data(
             msg = f"{file} is a model without certificates; use loadstone certify"
             raise CertificateError(msg)
         return list(certificates), named(table)
-    certificate = Certificate.load(file)
+    joint = read_own(file, lambda name: name == "joint_format")
+    certificate = load_joint(file) if joint else Certificate.load(file)
     if is_sample_file(reading.file):
         return [certificate], SampleCovariance.load(reading.file)
     return [certificate], named(reading.table())

@@ -132,7 +132,9 @@ def in_memory(data: Reading) -> Reading:
     """The same with all columns of wide data in memory; refused with the size where they do not fit."""
     if not isinstance(data.S, SampleGram):
         return data
-    return replace(data, S=data.S.restrict(np.arange(data.n_features)))
+    everything = np.arange(data.n_features)
+    data.S.columns(everything)
+    return replace(data, S=data.S.restrict(everything))
 
 
 def read_rows(

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from loadstone._sklearn_compat import StrOptions
-from loadstone.certificates import Certificate, Earlier
+from loadstone.certificates import Certificate, Earlier, JointCertificate
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array
 from loadstone.estimators.base import Components, field
@@ -31,7 +31,7 @@ from loadstone.loadings import Loadings
 from loadstone.solvers.protocol import Solver
 
 #: Parts of a plan that are parameters of some estimators.
-PLANNED = ("deflation", "refine", "renormalize")
+PLANNED = ("deflation", "refine", "renormalize", "objective")
 #: A component, what it may look like, and what earlier ones left to it.
 Rival = tuple[Array, Constraint, Earlier]
 
@@ -63,6 +63,12 @@ class SequentialComponents(Components):
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
     ) -> list[Certificate] | None:
         """Certificates of the components that have none yet, where asked for."""
+        return None
+
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        """What is proven about all components together, where asked for."""
         return None
 
     def _n_tasks(self) -> int | None:
@@ -100,6 +106,7 @@ class SequentialComponents(Components):
             loadings=loadings,
             searches=extraction.searches,
             certificates=None if proofs is None else (*known, *proofs),
+            joint=self._together(task, loadings, constraints, plan),
             values=self._values(extraction),
             shortfall=extraction.exhausted,
             looked=extraction.looked,
