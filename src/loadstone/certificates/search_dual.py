@@ -27,7 +27,7 @@ LEVELS = (3e-2, 1e-2, 3e-3, 1e-3)
 FACTOR_RANK = 20
 EIGENPAIRS = 40
 #: From this smoothing on, and for as many features, steps are taken in single precision.
-ROUGH_LEVEL = 9e-4
+ROUGH_LEVEL = 9e-5
 ROUGH_SIZE = 60
 ROUGH_EIGENPAIRS = 20
 
