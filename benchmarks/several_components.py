@@ -250,7 +250,12 @@ def published():
     ):
         for refine in (False, True):
             model = SparsePCA(
-                r, n_nonzero=k, orthogonality="strict", refine=refine, standardize=fit == "fit"
+                r,
+                n_nonzero=k,
+                orthogonality="strict",
+                deflation="projection",
+                refine=refine,
+                standardize=fit == "fit",
             )
             timed(model, X, fit)
             seconds = timed(model, X, fit)

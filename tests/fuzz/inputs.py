@@ -141,6 +141,8 @@ VALUES = {
     "n_init": [1, 2, 4],
     "rank": [1, 2],
     "random_state": [0, 1, 2],
+    # A full proof may take a minute per component, which is another matter.
+    "certify": [False, "instant"],
 }
 #: Fits with these run for a minute on inputs of no interest, or need something drawn with them.
 LEFT_ALONE = {"callbacks", "groups", "n_jobs", "n_nonzeros", "cv", "time_limit", "warm_start"}
@@ -186,7 +188,7 @@ def _parameters(cls, rng):
     for name in inspect.signature(cls).parameters:
         if name in LEFT_ALONE or rng.random() > 0.35:
             continue
-        values = _options(cls._parameter_constraints.get(name, [])) or VALUES.get(name)
+        values = VALUES.get(name) or _options(cls._parameter_constraints.get(name, []))
         if values:
             chosen[name] = values[rng.integers(len(values))]
     return chosen

@@ -230,7 +230,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             raise ValueError(msg)
 
     def _solver(self, task: Task) -> Portfolio:
-        return replace(PORTFOLIOS[self.effort], max_iter=self.max_iter, tol=self.tol)
+        return PORTFOLIOS[self.effort].limited(self.max_iter, self.tol)
 
     def _proofs(
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]

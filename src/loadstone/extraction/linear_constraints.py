@@ -187,13 +187,13 @@ def climb(
 ) -> Candidate | None:
     """A locally best component with ``C'w = 0`` from a block of starting directions.
 
-    Constrained power steps take the whole block along; the best columns are then
-    improved by swapping single features.
+    Constrained power steps take the whole block along; the best ``n_polished`` columns are
+    then improved by swapping single features.
     """
     if n_places(constraint) > _LARGE:
         starts, n_polished = starts[:, : _LARGE // 32], 1
     found = _power(S, C, constraint, starts)
-    best: Candidate | None = None
+    best = found[0] if found and not n_polished else None
     for candidate in found[:n_polished]:
         polished = _swap(S, C, constraint, candidate)
         if best is None or polished.value > best.value:

@@ -162,11 +162,13 @@ class Orthogonality:
             found = _disjoint(remaining, others, constraint, search)
         else:
             C = self.equation_columns(S, others)
-            table = SupportTable.of(S, constraint)
+            # Off the others every rule of deflation leaves loadings the variance it counts.
+            left = remaining if self.kind == "strict" else S
+            table = SupportTable.of(left, constraint)
             if table is not None:
                 found = table.best(C)
             else:
-                found = _constrained(S, C, self._relaxed(S, others), constraint, search)
+                found = _constrained(left, C, self._relaxed(left, others), constraint, search)
         negligible = _NO_VARIANCE * np.finfo(S.dtype).eps * float(S.diagonal().max())
         return found if found is not None and found.value > negligible else None
 

@@ -80,7 +80,7 @@ def refine(
     best = loadings
     for start in (loadings, *problem.joint_starts(loadings.shape[1])):
         passed = problem.passes(start)
-        if problem.improves(passed, best):
+        if problem.improves(passed, best) and problem.keeps_adjusted(passed, loadings):
             best = passed
     current = best
     rounds = n_rounds if n_rounds is not None else problem.default_rounds

@@ -4,17 +4,21 @@ Notation: with the others in the columns of ``O``, component j adds ``w'S_j w`` 
 adjusted variance, ``S_j = S - S O (O'SO)^+ O'S``. So each component in turn climbs on its own
 ``S_j``, and the total never falls. Linear relations (strict, uncorrelated) are left alone: a
 component that keeps the equations has nowhere to climb.
+
+Every climb is free at first. Where it gains nothing, a climb within fewer components would gain
+nothing either; where its end breaks the relation, a climb that keeps it follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, DeflatedCovariance
+from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
@@ -28,11 +32,21 @@ GAIN = 1e-5
 MAX_ROUNDS = 6
 #: Exchanges of two features in one climb.
 N_EXCHANGES = 5
+#: Features up to which what is left is formed: a matrix is quicker to read than to derive.
+FEW_FEATURES = 512
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Components, and whether none of them has anywhere to climb, under any relation."""
+
+    loadings: Array
+    settled: bool
 
 
 def warm_refine(
     S: Covariance, loadings: Array, constraints: Sequence[Constraint], rule: Orthogonality
-) -> Array:
+) -> Refined:
     """Components under the same constraints with at least the adjusted variance of ``loadings``.
 
     Parameters
@@ -48,18 +62,18 @@ def warm_refine(
     """
     r = loadings.shape[1]
     if r < 2 or rule.equations(constraints[0]):
-        return loadings
+        return Refined(loadings, settled=False)
     state = _State.of(S, loadings)
-    refused = 0
+    refused = n_settled = 0
     for step in range(MAX_ROUNDS * r):
         j = step % r
-        better = _climbed(state, j, constraints[j], rule)
-        refused += 1
+        better, free = _climbed(state, j, constraints[j], rule)
+        refused, n_settled = refused + 1, n_settled + free
         if better is not None:
-            state, refused = state.replaced(j, better), 0
+            state, refused, n_settled = better, 0, 0
         if refused == r:
             break
-    return state.ordered(constraints)
+    return Refined(state.ordered(constraints), settled=refused == n_settled == r)
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,7 @@ class _State:
         G = W.T.astype(np.float64) @ SW.astype(np.float64)
         return cls(S, W, SW, (G + G.T) / 2)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """What all components explain together."""
         return float(adjusted_from_scores(self.G).sum())
@@ -93,8 +107,14 @@ class _State:
         """``S_j``: what the others leave for component j."""
         kept = np.delete(np.arange(self.W.shape[1]), j)
         inner = self.G[np.ix_(kept, kept)]
-        inverse = np.linalg.pinv(inner, rcond=1e-10, hermitian=True)
-        return DeflatedCovariance(self.S, self.SW[:, kept], inverse.astype(self.S.dtype))
+        inverse = np.linalg.pinv(inner, rcond=1e-10, hermitian=True).astype(self.S.dtype)
+        U = self.SW[:, kept]
+        if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= FEW_FEATURES:
+            formed = self.S.matrix - U @ inverse @ U.T
+            # Rounding below zero is cut off, as a deflated covariance does.
+            np.fill_diagonal(formed, np.maximum(formed.diagonal(), 0))
+            return ExplicitCovariance(formed, self.S.n_samples)
+        return DeflatedCovariance(self.S, U, inverse)
 
     def replaced(self, j: int, w: Array) -> _State:
         """The same with ``w`` in the place of component j."""
@@ -104,43 +124,62 @@ class _State:
 
     def ordered(self, constraints: Sequence[Constraint]) -> Array:
         """Those that explain most first, where the constraints do not care."""
-        chosen: list[int] = []
-        for _ in range(self.W.shape[1]):
-            rest = [j for j in range(self.W.shape[1]) if j not in chosen]
-            gains = [_last_gain(self.G, [*chosen, j]) for j in rest]
-            chosen.append(rest[int(np.argmax(gains))])
-        W = self.W[:, chosen]
+        W = self.W[:, _greedy_order(self.G)]
         allowed = all(c.allows(w) for c, w in zip(constraints, W.T, strict=True))
         return W if allowed else self.W
 
 
-def _last_gain(G: Array, chosen: list[int]) -> float:
-    """What the last of the chosen components adds to those before it."""
-    return float(adjusted_from_scores(G[np.ix_(chosen, chosen)])[-1])
+def _greedy_order(G: Array) -> list[int]:
+    """Scores in the order in which each adds most to those before it; ``G`` is their covariance."""
+    left, order = G.copy(), [int(np.argmax(G.diagonal()))]
+    while len(order) < len(G):
+        last = order[-1]
+        if left[last, last] > 0:
+            left -= np.outer(left[:, last], left[last]) / left[last, last]
+        gains = left.diagonal().copy()
+        gains[order] = -np.inf
+        order.append(int(np.argmax(gains)))
+    return order
 
 
-def _climbed(state: _State, j: int, constraint: Constraint, rule: Orthogonality) -> Array | None:
-    """A better component j beside the others; ``None`` where the climb gains nothing."""
+def _climbed(
+    state: _State, j: int, constraint: Constraint, rule: Orthogonality
+) -> tuple[_State | None, bool]:
+    """The state with a better component j, if there is one; whether even a free climb gains nothing."""
     others, left, w = state.others(j), state.left_for(j), state.W[:, j]
-    before = float(w @ (left @ w))
-    found = _local(left, w, others, constraint, rule)
-    if found is None or not found.value > before + GAIN * state.total:
+    enough = float(w @ (left @ w)) + GAIN * state.total
+    free = _free(left, w, constraint)
+    better = _improved(state, j, free, enough)
+    if better is None:
+        return None, True
+    if rule.broken_promise(state.S, np.column_stack([others, free.w])) == 0.0:
+        return better, False
+    return _improved(state, j, _within(left, w, others, constraint, rule), enough), False
+
+
+def _improved(state: _State, j: int, found: Candidate | None, enough: float) -> _State | None:
+    """The state with ``found`` in the place of component j, where that explains more."""
+    if found is None or not found.value > enough:
         return None
     # The variance of the climb has lost digits to the deflation; the total has not.
-    return found.w if state.replaced(j, found.w).total > state.total else None
+    trial = state.replaced(j, found.w)
+    return trial if trial.total > state.total else None
 
 
-def _local(
-    S: Covariance, w: Array, others: Array, constraint: Constraint, rule: Orthogonality
-) -> Candidate | None:
-    """Where a climb from ``w`` ends under the constraint and beside the others."""
-    if rule.kind == "quasi":
-        if not constraint.refits:
-            return None
-        return climb_within_angle(S, others, rule.largest_cosine, constraint, w)
-    if rule.means_disjoint(constraint):
-        constraint = constraint.without(np.flatnonzero(others.any(axis=1)))
+def _free(S: Covariance, w: Array, constraint: Constraint) -> Candidate:
+    """Where a climb from ``w`` ends that nothing but the constraint limits."""
     w, value = polish(S, w, constraint)
     if isinstance(constraint, LoadingConstraint):
         w, value = improve_by_exchange(S, w, value, constraint, N_EXCHANGES)
     return Candidate(w, value)
+
+
+def _within(
+    S: Covariance, w: Array, others: Array, constraint: Constraint, rule: Orthogonality
+) -> Candidate | None:
+    """Where a climb from ``w`` ends that keeps the relation to the others."""
+    if rule.means_disjoint(constraint):
+        return _free(S, w, constraint.without(np.flatnonzero(others.any(axis=1))))
+    if not constraint.refits:
+        return None
+    return climb_within_angle(S, others, rule.largest_cosine, constraint, w)

@@ -9,7 +9,7 @@ fixed: the answer depends neither on a seed nor on how the data lies in memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -84,6 +84,11 @@ class Portfolio:
     tol: float = 1e-6
     below: Portfolio | None = None
 
+    def limited(self, max_iter: int, tol: float) -> Portfolio:
+        """The same with other limits of its power steps, on every effort it contains."""
+        below = None if self.below is None else self.below.limited(max_iter, tol)
+        return replace(self, max_iter=max_iter, tol=tol, below=below)
+
     def refuses(self, constraint: Constraint) -> str | None:
         """Serves every constraint; those without a cardinality are left to Climb."""
         return None
@@ -106,7 +111,14 @@ class Portfolio:
             S = ExplicitCovariance(S.block(everything, everything), S.n_samples)
         search = Search(S, constraint, starts)
         best = search.run(self)
-        return Loadings(best.w[:, None], np.array([best.value]), search.n_iter, Stop.CONVERGED)
+        return Loadings(
+            best.w[:, None],
+            np.array([best.value]),
+            search.n_iter,
+            Stop.CONVERGED,
+            # What the efforts below would have answered: more components may follow from there.
+            {"below": search.below(self)},
+        )
 
     def _on_working_set(
         self,
@@ -119,12 +131,23 @@ class Portfolio:
         """Search among the features with variance to offer; finish among all of them."""
         inner = None if starts is None else starts[features]
         found = self(restricted(S, features), constraint.on(features), rng, inner)
-        w = np.zeros(S.n_features, dtype=S.dtype)
-        w[features] = found.matrix[:, 0]
-        w, value = polish(S, w, constraint)
-        w, value = improve_by_exchange(S, w, value, constraint, self.n_exchanges)
+        w, value = self._among_all(S, constraint, features, found.matrix[:, 0])
+        below, effort = [], self.below
+        for inside in found.details["below"]:
+            assert effort is not None
+            below.append(effort._among_all(S, constraint, features, inside)[0])
+            effort = effort.below
         objective = np.append(found.objective, value)
-        return Loadings(w[:, None], objective, found.n_iter, found.stop)
+        return Loadings(w[:, None], objective, found.n_iter, found.stop, {"below": below})
+
+    def _among_all(
+        self, S: Covariance, constraint: LoadingConstraint, features: Support, inside: Array
+    ) -> tuple[Array, float]:
+        """Loadings on some features, finished among all of them."""
+        w = np.zeros(S.n_features, dtype=S.dtype)
+        w[features] = inside
+        w, value = polish(S, w, constraint)
+        return improve_by_exchange(S, w, value, constraint, self.n_exchanges)
 
 
 def working_set(S: Covariance, constraint: LoadingConstraint) -> Support | None:

@@ -65,9 +65,21 @@ class Search:
         self._pilots: dict[tuple[int, int], tuple[SparseBlock, Thresholds]] = {}
         self._columns: dict[tuple[float, ...], Support] = {}
         self._climbed: dict[tuple[int, int], SparseBlock] = {}
+        self._answers: dict[Portfolio, Found] = {}
 
     def run(self, effort: Portfolio) -> Found:
-        """The answer of ``effort``, never below that of the efforts it contains.
+        """The answer of ``effort``, never below that of the efforts it contains."""
+        self._answers[effort] = self._run(effort)
+        return self._answers[effort]
+
+    def below(self, effort: Portfolio) -> list[Array]:
+        """Loadings that the efforts below ended with on the way, the largest effort first."""
+        if effort.below is None or effort.below not in self._answers:
+            return []
+        return [self._answers[effort.below].w, *self.below(effort.below)]
+
+    def _run(self, effort: Portfolio) -> Found:
+        """Search, polish, exchange.
 
         Out of core every step is a pass over the data: there the effort runs alone, without
         EM, and few candidates are exchanged.
@@ -100,7 +112,11 @@ class Search:
         """The answer of the effort below, or that of the tiny search for all of them."""
         if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= TINY:
             self.n_iter = N_STEPS
-            return tiny_search(self.S, self.constraint, self._given)
+            found = tiny_search(self.S, self.constraint, self._given)
+            below = effort.below
+            while below is not None:
+                self._answers[below], below = found, below.below
+            return found
         return None if effort.below is None else self.run(effort.below)
 
     def _any_feature(self) -> Found:

@@ -1,0 +1,211 @@
+"""One component after another: search, renormalise, deflate, repeat.
+
+Chains under several relations and efforts begin alike, so what was searched and deflated once
+is remembered: a second chain costs nothing up to where it takes another turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
+from loadstone.extraction.linear_constraints import Candidate
+from loadstone.extraction.orthogonality import Orthogonality, Search
+from loadstone.extraction.plan import Extraction, Plan
+from loadstone.loadings import Loadings, Stop, distinct_supports
+from loadstone.metrics import regressed_variance, total_variance
+from loadstone.solvers.portfolio import Portfolio
+from loadstone.solvers.protocol import Solver
+from loadstone.solvers.renormalise import renormalise, variance_of
+
+#: Share of the total variance below which a direction counts as empty.
+NEGLIGIBLE = 1e-10
+#: Candidates of a solver that are renormalised before the best is chosen.
+RENORMALISED = 16
+
+#: Told of each component when it is found; returns whether to stop there.
+Report = Callable[[int, Loadings], bool]
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Chains of components of one covariance; level 0 is the effort asked for, 1 that below it."""
+
+    S: Covariance
+    constraints: Sequence[Constraint]
+    plan: Plan
+    seed: int
+    starts: Array | None = None
+    searched: dict[tuple[Any, ...], Loadings] = field(default_factory=dict)
+    deflated: dict[bytes, Covariance] = field(default_factory=dict)
+    unexplained: dict[bytes, float] = field(default_factory=dict)
+
+    @property
+    def solvers(self) -> list[Solver[Any]]:
+        """The solver asked for and those of the efforts it contains, one per level."""
+        solvers: list[Solver[Any]] = [self.plan.solver]
+        while isinstance(solvers[-1], Portfolio) and solvers[-1].below is not None:
+            solvers.append(solvers[-1].below)
+        return solvers
+
+    @property
+    def negligible(self) -> float:
+        """Variance below which a direction counts as empty."""
+        return max(NEGLIGIBLE, 100 * float(np.finfo(self.S.dtype).eps)) * total_variance(self.S)
+
+    def follow(
+        self,
+        rule: Orthogonality,
+        level: int = 0,
+        *,
+        begin: Array | None = None,
+        report: Report | None = None,
+    ) -> Extraction:
+        """One component for each constraint, those of ``begin`` first."""
+        W, left = self._begun(begin)
+        searches: list[Loadings] = []
+        exhausted = None
+        negligible = self.negligible
+        shares_features = begin is not None
+        for index in range(W.shape[1], len(self.constraints)):
+            # A sparse component need not lie in the range of S, so deflation alone never ends.
+            if index and self._nothing_left(W):
+                exhausted = "no direction with any variance is left"
+                break
+            said: list[Loadings] = []
+            search = self._searching(index, level, W, left[-1], said)
+            best = (
+                None if shares_features else self._free_and_disjoint(rule, index, W, left, search)
+            )
+            shares_features = best is None
+            if best is None:
+                best = rule.find(self.S, left[-1], W, self.constraints[index], search)
+            if best is None or not best.value > negligible:
+                exhausted = rule.exhausted(W)
+                break
+            searches.append(said[0] if said else _enumerated(best))
+            if index + 1 < len(self.constraints):
+                left.append(self._deflated(left[-1], best.w, W))
+            W = np.column_stack([W, best.w])
+            if report is not None and report(index, searches[-1]):
+                break
+        return Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
+
+    def _nothing_left(self, W: Array) -> bool:
+        key = key_of(W)
+        if key not in self.unexplained:
+            self.unexplained[key] = total_variance(self.S) - regressed_variance(self.S, W)
+        return self.unexplained[key] <= self.negligible
+
+    def _free_and_disjoint(
+        self, rule: Orthogonality, index: int, W: Array, left: list[Covariance], search: Search
+    ) -> Candidate | None:
+        """What a free search finds, where it uses no feature of the components before it.
+
+        A chain of disjoint components is then the chain of free ones, up to the first feature
+        that would be shared. From there on every search leaves out what is used.
+        """
+        constraint = self.constraints[index]
+        if not self.plan.is_nested(self.constraints) or not rule.means_disjoint(constraint):
+            return None
+        free = search(left[-1], constraint)
+        shared = free is None or (W[np.flatnonzero(free.w)] != 0).any()
+        return None if shared else free
+
+    def _begun(self, begin: Array | None) -> tuple[Array, list[Covariance]]:
+        """The components that are there already, and what was left for each and for the next one."""
+        W, left = np.empty((self.S.n_features, 0), dtype=self.S.dtype), [self.S]
+        for w in () if begin is None else begin.T:
+            left.append(self._deflated(left[-1], w, W))
+            W = np.column_stack([W, w])
+        return W, left
+
+    def _deflated(self, left: Covariance, w: Array, W: Array) -> Covariance:
+        key = key_of(np.column_stack([W, w]))
+        if key not in self.deflated:
+            self.deflated[key] = deflate(left, w, self.plan.deflation, W)
+        return self.deflated[key]
+
+    def _searching(
+        self, index: int, level: int, W: Array, left: Covariance, said: list[Loadings]
+    ) -> Search:
+        """The search of a component left to itself; what the solver says is kept in ``said``."""
+        before = key_of(W)
+
+        def search(S: Covariance, constraint: Constraint) -> Candidate:
+            # Only what is left after W is known by W.
+            known = (before, index, constraint.forbidden.tobytes()) if S is left else None
+            found = self._found(S, constraint, index, level, known)
+            said.append(found)
+            return Candidate(*_best_of(S, found.matrix, constraint, self.plan))
+
+        return search
+
+    def searching_with(self, rng: np.random.Generator) -> Search:
+        """The search of a component anywhere, with random numbers of its own."""
+
+        def search(S: Covariance, constraint: Constraint) -> Candidate:
+            found = _solved(S, constraint, self.plan.solver, rng, None)
+            return Candidate(*_best_of(S, found.matrix, constraint, self.plan))
+
+        return search
+
+    def _found(
+        self,
+        S: Covariance,
+        constraint: Constraint,
+        index: int,
+        level: int,
+        known: tuple[Any, ...] | None,
+    ) -> Loadings:
+        """What the solver of a level says, asked once."""
+        if known is not None and (level, *known) in self.searched:
+            return self.searched[(level, *known)]
+        # Each component has its own stream, so that one more does not change those before it.
+        rng = np.random.default_rng((self.seed, index))
+        starts = self.starts if index == 0 else None
+        found = _solved(S, constraint, self.solvers[level], rng, starts)
+        if known is not None:
+            self.searched[(level, *known)] = found
+            for below, w in enumerate(found.details.get("below", ()), level + 1):
+                self.searched[(below, *known)] = Loadings(w[:, None], n_iter=found.n_iter)
+        return found
+
+
+def key_of(W: Array) -> bytes:
+    """Components by their supports and loadings."""
+    rows, columns = np.nonzero(W)
+    return rows.tobytes() + columns.tobytes() + W[rows, columns].tobytes()
+
+
+def _solved(
+    S: Covariance,
+    constraint: Constraint,
+    solver: Solver[Any],
+    rng: np.random.Generator,
+    starts: Array | None,
+) -> Loadings:
+    if constraint.is_free:
+        values, vectors = leading_eigenpairs(S, 1)
+        return Loadings(vectors, values, 1, Stop.EXACT)
+    return solver(S, constraint, rng, starts)
+
+
+def _enumerated(best: Candidate) -> Loadings:
+    return Loadings(best.w[:, None], np.array([best.value]), 1, Stop.EXACT)
+
+
+def _best_of(
+    S: Covariance, candidates: Array, constraint: Constraint, plan: Plan
+) -> tuple[Array, float]:
+    if not plan.renormalize:
+        return candidates[:, 0], variance_of(S, candidates[:, 0])
+    # A column that leads before renormalising need not lead after it.
+    distinct = distinct_supports(candidates)[:, :RENORMALISED]
+    tried = [renormalise(S, w, constraint) for w in distinct.T]
+    return max(tried, key=lambda found: found[1])

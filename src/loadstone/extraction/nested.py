@@ -1,0 +1,152 @@
+"""Larger sets of components never give less: each is offered what the smaller ones find.
+
+Disjoint components are orthogonal, orthogonal ones keep every angle, and those are among all
+components; what a smaller effort finds is open to a larger one. So the answer of a relation
+and an effort is refined from the best of three: its own components, the answer of the next
+smaller relation, and its answer at the next smaller effort.
+
+Own components of ``strict`` and ``quasi`` are the free ones, with those that come too close
+replaced by where a climb from them ends. Chains of searches are shared (``chain.py``), so most
+of this costs only climbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.extraction.chain import Chains, key_of
+from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb, n_places
+from loadstone.extraction.orthogonality import Orthogonality, without_components
+from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.extraction.warm import warm_refine
+from loadstone.metrics import adjusted_variance
+
+#: The next smaller set of components.
+SMALLER = {"none": "quasi", "quasi": "strict", "strict": "disjoint"}
+#: Margin of an eigenvalue that is known to three digits.
+MARGIN = 1e-3
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Answers by relation and level; level 0 is the effort asked for, 1 that below it."""
+
+    chains: Chains
+    answers: dict[tuple[str, int], Array] = field(default_factory=dict)
+    owned: dict[tuple[str, int], Array] = field(default_factory=dict)
+    totals: dict[bytes, float] = field(default_factory=dict)
+    settled: set[bytes] = field(default_factory=set)
+
+    def answer(self, kind: str, level: int = 0) -> Array:
+        """The best components known under a relation."""
+        if self._rule(kind).means_disjoint(self.chains.constraints[0]):
+            kind = "disjoint"
+        if (kind, level) not in self.answers:
+            self.answers[kind, level] = self._answer(self._rule(kind), level)
+        return self.answers[kind, level]
+
+    def _rule(self, kind: str) -> Orthogonality:
+        return Orthogonality(kind, self.chains.plan.orthogonality.min_angle)
+
+    def _answer(self, rule: Orthogonality, level: int) -> Array:
+        starts = self._starts(rule, level)
+        if level + 1 < len(self.chains.solvers):
+            lower = self.answer(rule.kind, level + 1)
+            known = {key_of(W) for W in self._starts(rule, level + 1)}
+            starts = [W for W in starts if key_of(W) not in known]
+            if not starts:
+                return lower
+            starts.append(lower)
+        best = max(starts, key=self._total)
+        if best.shape[1] < len(self.chains.constraints):
+            best = self.chains.follow(rule, level, begin=best).matrix
+        if key_of(best) in self.settled:
+            return best
+        kept = self.chains.constraints[: best.shape[1]]
+        refined = warm_refine(self.chains.S, best, kept, rule)
+        if refined.settled:
+            self.settled.add(key_of(refined.loadings))
+        return refined.loadings
+
+    def _starts(self, rule: Orthogonality, level: int) -> list[Array]:
+        """Its own components, and the answer of the next smaller relation."""
+        own = self._own(rule, level)
+        if rule.kind not in SMALLER:
+            return [own]
+        smaller = self._rule(SMALLER[rule.kind])
+        if smaller.means_disjoint(self.chains.constraints[0]) and self._too_few_features(own):
+            return [own]
+        return [own, self.answer(smaller.kind, level)]
+
+    def _own(self, rule: Orthogonality, level: int) -> Array:
+        """Components of the relation before any other is asked."""
+        if (rule.kind, level) not in self.owned:
+            self.owned[rule.kind, level] = self._found(rule, level)
+        return self.owned[rule.kind, level]
+
+    def _found(self, rule: Orthogonality, level: int) -> Array:
+        if rule.kind in {"none", "disjoint"}:
+            return self.chains.follow(rule, level).matrix
+        free = self._own(self._rule("none"), level)
+        for other in range(len(self.chains.solvers)):
+            known = self.owned.get((rule.kind, other))
+            if known is not None and np.array_equal(self._own(self._rule("none"), other), free):
+                return known
+        return moved_apart(self.chains.S, free, self.chains.constraints, rule)
+
+    def _total(self, W: Array) -> float:
+        key = key_of(W)
+        if key not in self.totals:
+            self.totals[key] = float(adjusted_variance(self.chains.S, W).sum())
+        return self.totals[key]
+
+    def _too_few_features(self, W: Array) -> bool:
+        """Whether disjoint components run out of features before they could explain as much."""
+        constraints = self.chains.constraints
+        places = np.cumsum([n_places(constraint) for constraint in constraints])
+        n_free = self.chains.S.n_features - constraints[0].forbidden.size
+        most = int(np.searchsorted(places, n_free)) + 1
+        if most >= len(constraints):
+            return False
+        largest = leading_eigenpairs(self.chains.S, most, MARGIN)[0]
+        return float(largest.sum()) * (1 + MARGIN) <= self._total(W)
+
+
+def moved_apart(
+    S: Covariance, W: Array, constraints: Sequence[Constraint], rule: Orthogonality
+) -> Array:
+    """Components that relate as asked: where one does not, a climb from it that does.
+
+    Fewer components where a climb ends nowhere.
+    """
+    if rule.broken_promise(S, W) == 0.0:
+        return W
+    kept = W[:, :1]
+    for j in range(1, W.shape[1]):
+        w = W[:, j]
+        if rule.broken_promise(S, np.column_stack([kept, w])) > 0.0:
+            left = without_components(S, kept)
+            found = _beside(left, w[:, None], kept, constraints[j], rule)
+            if found is None:
+                break
+            w = found.w
+        kept = np.column_stack([kept, w])
+    return kept
+
+
+def _beside(
+    left: Covariance, starts: Array, others: Array, constraint: Constraint, rule: Orthogonality
+) -> Candidate | None:
+    """Where a climb beside the others ends that begins at the first of the starts."""
+    if rule.kind == "quasi":
+        if not constraint.refits:
+            return None
+        return climb_within_angle(left, others, rule.largest_cosine, constraint, starts[:, 0])
+    C = rule.equation_columns(left, others)
+    table = SupportTable.of(left, constraint)
+    return climb(left, C, constraint, starts, n_polished=0) if table is None else table.best(C)

@@ -1,0 +1,85 @@
+"""How components follow each other, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array, Covariance
+from loadstone.extraction.orthogonality import Orthogonality
+from loadstone.loadings import Loadings
+from loadstone.solvers.protocol import Solver
+
+
+class RefusedConstraintError(ValueError):
+    """A constraint that the solver or the orthogonality cannot serve; the message says why."""
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """The components found, and how each of them was.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_features, n_found)
+        Unit-norm loadings; fewer columns than asked for where nothing was left.
+    searches : tuple of Loadings
+        What the solver said of each component.
+    exhausted : str or None
+        Why there are fewer components than asked for.
+    left : tuple of Covariance
+        What earlier components left for each of them; empty where nobody deflated.
+    """
+
+    matrix: Array
+    searches: tuple[Loadings, ...]
+    exhausted: str | None = None
+    left: tuple[Covariance, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How components follow each other.
+
+    Attributes
+    ----------
+    solver : Solver
+        What searches a component.
+    deflation : str
+        How a component is removed before the next is sought.
+    orthogonality : Orthogonality
+        How components relate to one another.
+    refine : {"warm", "full"} or None
+        How components are improved together once all are found: in turn from where they
+        are, with searches of their own as well, or not at all.
+    renormalize : bool
+        Whether loadings are re-optimised on their support.
+    """
+
+    solver: Solver[Any]
+    _: KW_ONLY
+    deflation: str = "projection"
+    orthogonality: Orthogonality = field(default_factory=Orthogonality)
+    refine: str | None = None
+    renormalize: bool = True
+
+    def refuse(self, constraints: Sequence[Constraint]) -> None:
+        """Raise with the reason where the solver or the orthogonality cannot serve a constraint."""
+        for constraint in constraints:
+            # Without constraints nobody is asked: the answer is PCA.
+            reason = None if constraint.is_free else self.solver.refuses(constraint)
+            reason = reason or self.orthogonality.refuses(constraint)
+            if reason is not None:
+                raise RefusedConstraintError(reason)
+
+    def is_nested(self, constraints: Sequence[Constraint]) -> bool:
+        """Whether the answer of each smaller set of components is offered to the larger ones.
+
+        Only what maximises the adjusted variance can be compared, and of the rules of deflation
+        only Schur's leaves the next component exactly what it can add to it.
+        """
+        if self.refine is None or self.deflation != "schur" or len(constraints) < 2:
+            return False
+        return self.orthogonality.kind != "uncorrelated"
