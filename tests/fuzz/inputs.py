@@ -161,7 +161,9 @@ class Input:
 
     def __str__(self) -> str:
         shape, dtype = self.dense.shape, self.dense.dtype
-        return f"seed {self.seed}: {self.numbers} {shape} {dtype} {self.container} {self.parameters}"
+        return (
+            f"seed {self.seed}: {self.numbers} {shape} {dtype} {self.container} {self.parameters}"
+        )
 
 
 def make(cls, seed):

@@ -1,6 +1,6 @@
 """Many inputs per estimator, and every violation with the seed that repeats it.
 
-    python tests/fuzz/run.py --inputs 10000 --first 0 [--only EMPCA SparsePCA] [--limit 20]
+python tests/fuzz/run.py --inputs 10000 --first 0 [--only EMPCA SparsePCA] [--limit 20]
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ name. Class variables are no parameters and are marked ``ClassVar``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -183,4 +184,12 @@ class _Callbacks:
 
 def seeded(random_state: Any) -> np.random.Generator:
     """A generator that a number, a ``RandomState`` or the global state determines."""
+    if isinstance(random_state, int):
+        return np.random.default_rng(_first_draw(random_state))
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+@lru_cache(maxsize=64)
+def _first_draw(seed: int) -> int:
+    """The first number of a ``RandomState``, which takes longer to set up than a small fit."""
+    return int(check_random_state(seed).randint(2**31 - 1))

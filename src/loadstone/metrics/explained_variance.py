@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from loadstone.covariance import Array, Covariance
+from loadstone.covariance.symmetric import pseudo_inverse
 
 
 def score_covariance(S: Covariance, loadings: Array) -> Array:
@@ -66,7 +67,7 @@ def regressed_variance(S: Covariance, loadings: Array) -> float:
     """
     SW = (S @ loadings).astype(np.float64)
     G = loadings.T.astype(np.float64) @ SW
-    inverse = np.linalg.pinv((G + G.T) / 2, rcond=1e3 * np.finfo(S.dtype).eps, hermitian=True)
+    inverse = pseudo_inverse((G + G.T) / 2, 1e3 * float(np.finfo(S.dtype).eps))
     return float(np.sum(inverse * (SW.T @ SW)))
 
 
