@@ -20,7 +20,7 @@ import numpy as np
 from spannogram_bound import probabilistic_bound
 
 from loadstone.certificates import prove
-from loadstone.certificates.certificate import problem_of
+from loadstone.certificates.certificate_value import problem_of
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Covariance, ExplicitCovariance, covariance_of, deflate
 from loadstone.covariance.spectrum import leading_eigenpairs

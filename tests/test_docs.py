@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("[!_]*.md")), *sorted(DOCS.glob("methods/*.md"))]
 #: Pages of ``methods/`` that are about more than one estimator.
-OVERVIEWS = {"baselines", "index", "paths", "several_components"}
+OVERVIEWS = {"baselines", "index", "paths", "several_components", "variance"}
 #: Pages whose code is not run, and why.
 NOT_RUN = {
     "certificates.md": "shown on data that the reader has",

@@ -14,6 +14,7 @@ _HOMES = {
     "SampleCovariance": "loadstone.covariance.sample",
     "cardinality_path": "loadstone.selection.cardinality_path",
     "certify": "loadstone.selection.certify",
+    "cross_validated_recovery": "loadstone.selection.held_out",
     "load_model": "loadstone.estimators.model_file",
     "save_model": "loadstone.estimators.model_file",
     "stability_selection": "loadstone.selection.stability",

@@ -29,6 +29,7 @@ from loadstone.report.summarise import summarise as summarise
 from loadstone.selection.cardinality_path import cardinality_path as cardinality_path
 from loadstone.selection.certify import certify as certify
 from loadstone.selection.feature_selector import FeatureSelector as FeatureSelector
+from loadstone.selection.held_out import cross_validated_recovery as cross_validated_recovery
 from loadstone.selection.path import CardinalityPath as CardinalityPath
 from loadstone.selection.sparse_pca_cv import SparsePCACV as SparsePCACV
 from loadstone.selection.stability import stability_selection as stability_selection
@@ -56,6 +57,7 @@ __all__ = [
     "ThresholdedPCA",
     "cardinality_path",
     "certify",
+    "cross_validated_recovery",
     "load_model",
     "save_model",
     "stability_selection",

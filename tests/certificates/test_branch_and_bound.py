@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loadstone.certificates import problem as problem_module
-from loadstone.certificates import prove
+from loadstone.certificates import prove, search_case
 from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
@@ -31,7 +31,9 @@ def proven(matrix, problem, first, **options):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("nonnegative", [False, True])
-def test_the_answer_is_the_optimum(kind, nonnegative):
+@pytest.mark.parametrize("most_listed", [0, 100])
+def test_the_answer_is_the_optimum(kind, nonnegative, most_listed, monkeypatch):
+    monkeypatch.setattr(search_case, "MOST_SUPPORTS", most_listed)
     rng = np.random.default_rng([KINDS.index(kind), nonnegative])
     for _ in range(6):
         n = int(rng.integers(2, 9))
@@ -48,7 +50,9 @@ def test_the_answer_is_the_optimum(kind, nonnegative):
         assert certificate.verify(matrix) >= optimum - rounding
 
 
-def test_a_hard_problem_needs_several_cases():
+def test_a_hard_problem_needs_several_cases(monkeypatch):
+    # Few features: their supports could be looked at one by one instead.
+    monkeypatch.setattr(search_case, "MOST_SUPPORTS", 0)
     rng = np.random.default_rng(0)
     matrix = np.cov(rng.standard_normal((30, 16)).T)
     problem = problem_module.SupportProblem.of(16, 5)
@@ -72,7 +76,8 @@ def test_limits_end_the_search_with_a_valid_bound():
     assert short.verify(matrix) == pytest.approx(short.upper_bound)
 
 
-def test_progress_is_told_and_the_gap_never_widens():
+def test_progress_is_told_and_the_gap_never_widens(monkeypatch):
+    monkeypatch.setattr(search_case, "MOST_SUPPORTS", 0)
     rng = np.random.default_rng(0)
     matrix = np.cov(rng.standard_normal((30, 16)).T)
     told = []

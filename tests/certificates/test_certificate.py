@@ -7,6 +7,7 @@ import pytest
 
 from loadstone.certificates import Certificate, CertificateError, prove
 from loadstone.certificates.certificate import refuse_impossible
+from loadstone.certificates.proof_tree import ProofCase
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.datasets import load_pitprops
@@ -61,7 +62,7 @@ def test_a_certificate_survives_the_disk(certificate, matrix, tmp_path):
     certificate.save(tmp_path / "certificate.npz")
     again = Certificate.load(tmp_path / "certificate.npz")
     assert str(again) == str(certificate)
-    assert again.n_nodes == certificate.n_nodes > 1
+    assert again.n_nodes == certificate.n_nodes
     assert again.verify(matrix) == certificate.verify(matrix)
     np.testing.assert_array_equal(again.best_loading, certificate.best_loading)
 
@@ -84,17 +85,14 @@ def test_verification_notices_a_changed_number(certificate, matrix, field):
 
 
 def test_verification_notices_another_covariance(certificate, matrix):
-    with pytest.raises(CertificateError):
-        certificate.verify(1.01 * matrix)
-    with pytest.raises(ValueError, match="16 features"):
-        certificate.verify(matrix[:15, :15])
+    for other in (1.01 * matrix, matrix[::-1, ::-1], matrix[:15, :15]):
+        with pytest.raises(CertificateError, match="another covariance"):
+            certificate.verify(other)
 
 
 def test_verification_notices_a_worthless_proof(certificate, matrix):
-    certificate.tree.feature = None
-    certificate.tree.duals.clear()
     with pytest.raises(CertificateError, match="stored proof"):
-        certificate.verify(matrix)
+        replace(certificate, cases=(ProofCase(),)).verify(matrix)
 
 
 def test_a_bound_below_the_value_is_refused_loudly(certificate):

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loadstone.certificates import Certificate, prove, search_case
+from loadstone.certificates import Certificate, CertificateError, prove, search_case
 from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.problem import SupportProblem
 from loadstone.certificates.proof_screening import screen
-from loadstone.certificates.proof_tree import ProofNode, replay
+from loadstone.certificates.proof_tree import ProofCase, ProofNode, as_list, replay
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 
@@ -21,7 +21,7 @@ def test_the_case_without_a_feature_counts_as_much_as_the_case_with_it():
     for feature in range(3):
         tree = ProofNode()
         tree.branch(feature)
-        assert replay(S, SupportProblem.of(3, 1), 0.5, tree).bound >= 3.0
+        assert replay(S, SupportProblem.of(3, 1), 0.5, as_list(tree)).bound >= 3.0
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -40,7 +40,7 @@ def test_no_tree_proves_less_than_the_optimum(seed, nonnegative):
             open_nodes += node.branch(int(feature))
         rounding = 1e-12 * np.abs(A).max() * n
         below = optimum - 0.3 * abs(optimum) - rounding
-        bound = replay(ExplicitCovariance(A), problem, below, tree).bound
+        bound = replay(ExplicitCovariance(A), problem, below, as_list(tree)).bound
         assert bound >= optimum - rounding
 
 
@@ -98,11 +98,27 @@ def test_the_optimum_is_found_and_proven_though_no_component_is_offered(seed, mo
     assert found.upper_bound >= optimum * (1 - 1e-12)
 
 
-def nodes(root):
-    found = [root]
-    for child in (root.with_feature, root.without_feature):
-        found += nodes(child) if child is not None else []
-    return found
+def test_a_case_that_lacks_a_child_proves_nothing_by_it():
+    S = ExplicitCovariance(np.diag([1.0, 2.0, 3.0]))
+    tree = ProofNode()
+    tree.branch(2)
+    tree.with_feature = None
+    assert len(as_list(tree)) == 1
+    assert replay(S, SupportProblem.of(3, 1), 0.5, as_list(tree)).bound >= 3.0
+
+
+@pytest.mark.parametrize("proof", [(), (ProofCase((), 2), ProofCase()), (ProofCase(), ProofCase())])
+def test_a_list_that_is_no_tree_is_refused(proof):
+    S = ExplicitCovariance(np.diag([1.0, 2.0, 3.0]))
+    with pytest.raises(CertificateError, match="cases"):
+        replay(S, SupportProblem.of(3, 1), 0.5, proof)
+
+
+def test_a_proof_may_be_very_deep():
+    n = 3000
+    S = ExplicitCovariance(np.diag(np.linspace(1.0, 2.0, 8)))
+    proof = tuple(ProofCase((), i % 8) for i in range(n)) + (ProofCase(),) * (n + 1)
+    assert replay(S, SupportProblem.of(8, 1), 0.5, proof).bound == pytest.approx(2.0)
 
 
 def test_every_number_of_a_proof_survives_the_disk(tmp_path):
@@ -124,10 +140,11 @@ def test_every_number_of_a_proof_survives_the_disk(tmp_path):
     left.duals.append(dual([1, 2, 3, 4], limited=True))
     deeper, _ = right.branch(1)
     deeper.duals.append(dual([2, 6], limited=False))
-    written = replace(plain, tree=tree, n_nodes=5)
+    written = replace(plain, cases=as_list(tree))
     written.save(tmp_path / "proof.npz")
     read = Certificate.load(tmp_path / "proof.npz")
-    for one, other in zip(nodes(read.tree), nodes(tree), strict=True):
+    assert written.n_nodes == 5
+    for one, other in zip(read.cases, written.cases, strict=True):
         assert one.feature == other.feature
         assert len(one.duals) == len(other.duals)
         for a, b in zip(one.duals, other.duals, strict=True):

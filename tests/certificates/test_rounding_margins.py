@@ -7,7 +7,7 @@ import pytest
 from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.bound_instant import instant_bounds
 from loadstone.certificates.bound_single_support import support_optimum
-from loadstone.certificates.certificate import lower_value, variance_on_support
+from loadstone.certificates.certificate_value import lower_value, variance_on_support
 from loadstone.certificates.problem import SupportProblem
 from loadstone.covariance import ExplicitCovariance
 

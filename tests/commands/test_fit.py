@@ -22,7 +22,7 @@ def files_in(folder):
 def test_a_csv_becomes_loadings_scores_a_model_and_a_report(run, wine_csv, tmp_path, same_numbers):
     result = run("fit", wine_csv, "-c", 2, "-k", 4, "--standardize", "--output", "out")
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("2 components, 8 of 13 features, ")
+    assert result.stdout.startswith("2 components, 8 of 13 features used, recover ")
     assert "flavanoids" in result.stdout
     assert "'cultivar' is used as labels" in result.stderr
     out = tmp_path / "out"
@@ -119,7 +119,9 @@ def test_h5ad_files_keep_their_names(run, tmp_path):
 
 
 def test_uneven_variances_bring_advice(run, wine_csv):
-    assert "add --standardize" in run("fit", wine_csv, "-o", "a").stderr
+    said = run("fit", wine_csv, "-o", "a").stderr
+    assert said.count("differ by a factor of") == said.count("add --standardize") == 1
+    assert run("path", wine_csv).stderr.count("differ by a factor of") == 1
     assert "add --standardize" not in run("fit", wine_csv, "-o", "b", "--standardize").stderr
 
 
@@ -208,7 +210,7 @@ def test_an_interrupted_search_leaves_nothing(run, wine_csv, monkeypatch, nothin
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("loadstone.estimators.sequential.one_by_one", stop)
+    monkeypatch.setattr("loadstone.estimators.sequential.extract", stop)
     assert run("fit", wine_csv).exit_code == 130
     assert nothing_left()
 

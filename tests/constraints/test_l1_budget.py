@@ -92,3 +92,8 @@ def test_length_and_budget_are_checked():
     assert "sum to 1.41421, more than budget=1.2" in L1Budget(2, 1.2).broken_rule(
         np.full(2, np.sqrt(0.5))
     )
+
+
+def test_a_budget_in_the_place_of_the_length_is_recognised():
+    with pytest.raises(ValueError, match=r"L1Budget\(budget=1.5\)"):
+        L1Budget(1.5)

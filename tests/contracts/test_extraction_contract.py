@@ -108,47 +108,39 @@ def test_components_compete_for_what_the_earlier_ones_left(kind, constraint):
         return
     asked = plan(kind, deflation="schur")
     W = one_by_one(S, [constraint] * 3, asked, np.random.default_rng(0)).matrix
-    fields = list(competitions(S, W, [constraint] * 3, asked))
+    fields = list(competitions(W, [constraint] * 3, asked))
     assert len(fields) == W.shape[1]
-    assert fields[0] == (S, constraint, "in the covariance of the data")
-    remaining, earlier = S, W[:, :0]
-    for j, (R, rule, words) in enumerate(fields):
+    assert fields[0][0] is constraint
+    assert fields[0][1].describe() == "in the covariance of the data"
+    remaining, before = S, W[:, :0]
+    for j, (rule, earlier) in enumerate(fields):
+        R, words = earlier.measured_in(S), earlier.describe()
         assert rule.broken_rule(W[:, j]) is None
+        np.testing.assert_array_equal(earlier.loadings, W[:, :j] if j else np.zeros((0, 0)))
         disjoint = kind == "disjoint" or (kind == "strict" and constraint.signs is not None)
-        if j:
+        if j and kind in {"strict", "uncorrelated"} and not disjoint:
+            assert R is S
+            assert "earlier component" in words
+        elif j:
             np.testing.assert_allclose(R @ np.eye(P), remaining @ np.eye(P), atol=1e-10)
             assert "schur" in words
         if j and disjoint:
             assert set(np.flatnonzero(W[:, :j].any(axis=1))) <= set(rule.forbidden)
             assert "free after" in words
         elif j:
-            assert (kind == "none") == ("rivals" not in words)
-        remaining = deflate(remaining, W[:, j], "schur", earlier)
-        earlier = W[:, : j + 1]
+            assert (kind == "quasi") == ("rivals" in words)
+        remaining = deflate(remaining, W[:, j], "schur", before)
+        before = W[:, : j + 1]
 
 
 def test_other_deflations_leave_unused_features_as_they_are():
     S, constraint = covariance(1), LoadingConstraint(P, 3)
     asked = plan("disjoint", deflation="projection")
     W = one_by_one(S, [constraint] * 3, asked, np.random.default_rng(0)).matrix
-    for R, rule, words in list(competitions(S, W, [constraint] * 3, asked))[1:]:
-        assert R is S
+    for rule, earlier in list(competitions(W, [constraint] * 3, asked))[1:]:
+        assert earlier.measured_in(S) is S
         assert rule.forbidden.size
-        assert words.startswith("among the features free after")
-
-
-def test_nothing_is_deflated_that_nobody_competes_for(monkeypatch):
-    calls = []
-
-    def counted(*args):
-        calls.append(args)
-        return deflate(*args)
-
-    monkeypatch.setattr("loadstone.extraction.competition.deflate", counted)
-    S, rule = covariance(), LoadingConstraint(P, 2)
-    W = one_by_one(S, [rule] * 3, plan(), np.random.default_rng(0)).matrix
-    assert len(list(competitions(S, W, [rule] * 3, plan()))) == 3
-    assert len(calls) == 2
+        assert earlier.describe().startswith("among the features free after")
 
 
 def test_signs_are_turned_only_where_they_are_free():

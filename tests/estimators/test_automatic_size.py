@@ -95,3 +95,9 @@ def test_a_size_chosen_earlier_says_nothing_of_a_constraint():
     assert model.n_nonzero_ > 4
     model.set_params(constraint=Groups([0, 0, 1, 1], 1)).fit(X[:, :4])
     assert model.cardinality_.tolist() == [2]
+
+
+def test_a_word_among_sizes_is_refused_with_the_reason():
+    X = np.random.default_rng(0).normal(size=(20, 6))
+    with pytest.raises(ValueError, match="'auto' chooses one size for all"):
+        SparsePCA(3, n_nonzero=[2, "auto", 4]).fit(X)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
 
-from loadstone import ExactSparsePCA, SparsePCA, certify
+from loadstone import ExactSparsePCA, SampleCovariance, SparsePCA, certify
 from loadstone.covariance import covariance_of, deflate
 
 
@@ -20,8 +20,10 @@ def test_components_and_their_certificates_agree(wine):
     first, second = model.certificates_
     np.testing.assert_allclose(first.loading, model.components_[0], atol=1e-12)
     assert first.verify(S) == pytest.approx(model.upper_bound_[0])
-    left = deflate(S, model.components_[0], "schur")
-    assert second.verify(left) == pytest.approx(model.upper_bound_[1])
+    for data in (S, wine, SampleCovariance.of(wine)):
+        assert second.verify(data) == pytest.approx(model.upper_bound_[1])
+    w = model.components_[1]
+    assert second.value == pytest.approx(w @ (deflate(S, model.components_[0], "schur") @ w))
     assert second.value == pytest.approx(model.explained_variance_[1])
     assert "covariance of the data" in first.relative_to
     assert "left after 1 component" in second.relative_to

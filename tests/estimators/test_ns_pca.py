@@ -147,3 +147,14 @@ def test_wide_data_is_fitted_without_its_covariance_matrix():
     tracemalloc.stop()
     assert model.components_.shape == (5, 12582)
     assert peak < 100 * 2**20
+
+
+def test_components_that_repeat_others_are_not_returned():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.warns(UserWarning, match="1 component\\(s\\) found, fewer than asked for"):
+        model = NSPCA(2).fit(X[:, :1])
+    np.testing.assert_array_equal(model.components_, [[1.0]])
+    with pytest.warns(UserWarning, match="the others repeat"):
+        model = NSPCA(3).fit(X)
+    assert model.n_components_ == len(model.raw_components_) == 2
+    assert (model.explained_variance_ > 0).all()

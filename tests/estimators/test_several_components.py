@@ -253,6 +253,25 @@ def test_components_of_recovery_cannot_be_followed_by_components_of_variance():
     assert model.n_components_ == 1
 
 
+def test_a_number_in_the_place_of_the_data_is_recognised():
+    model = SparsePCA(1, n_nonzero=3).fit(made_up())
+    with pytest.raises(TypeError, match=r"add_components\(X, 2\)"):
+        model.add_components(2)
+
+
+@pytest.mark.parametrize("objective", ["variance", "recovery"])
+@pytest.mark.parametrize("refine", [False, "warm"])
+def test_no_more_components_than_the_data_has_directions(objective, refine):
+    X = made_up(17, n=40, d=6)
+    with pytest.warns(UserWarning, match="fewer than asked for") as caught:
+        model = SparsePCA(20, n_nonzero=2, objective=objective, refine=refine).fit(X)
+    assert [str(w.message) for w in caught] == [
+        "6 component(s) found, fewer than asked for: no direction with any variance is left"
+    ]
+    assert (model.explained_variance_ratio_ > 1e-10).all()
+    assert model.recovered_variance_ratio_[-1] == pytest.approx(1)
+
+
 def test_nothing_left_to_add_is_said():
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = SparsePCA(1, n_nonzero=3, orthogonality="disjoint").fit(X)

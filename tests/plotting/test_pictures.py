@@ -9,7 +9,7 @@ from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from loadstone import SparsePCA
+from loadstone import SparsePCA, cardinality_path
 from loadstone.plotting import (
     plot_biplot,
     plot_convergence,
@@ -73,6 +73,15 @@ def test_path_band_lies_between_value_and_bound_and_never_above_pca():
     assert "band" in labels_of(ax)[0]
 
 
+def test_what_is_recovered_can_be_drawn_instead(wine):
+    found = cardinality_path(wine.data, standardize=True, certify="instant")
+    ax = plot_variance_path(found, recovered=True)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), 100 * found.recovered)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), 100 * found.pca_recovered)
+    assert not ax.collections
+    assert "recovered" in ax.get_ylabel()
+
+
 def test_bounds_may_come_as_certificates():
     certificates = [SimpleNamespace(upper_bound=b) for b in (1.0, 1.6, 2.0)]
     assert plot_variance_path(path(certificates=certificates)).collections
@@ -85,11 +94,16 @@ def test_scree_beside_pca(model, wine):
     pca = PCA(3).fit(StandardScaler().fit_transform(wine.data))
     np.testing.assert_allclose(heights[3:], 100 * pca.explained_variance_ratio_, rtol=1e-4)
     assert labels_of(ax) == ["adjusted variance", "PCA, all features"]
-    together = plot_scree(model, cumulative=True)
+    together = plot_scree(model, wine.data, cumulative=True)
+    expected = [
+        np.cumsum(model.explained_variance_ratio_),
+        model.recovered_variance_ratio_,
+        np.cumsum(pca.explained_variance_ratio_),
+    ]
     np.testing.assert_allclose(
-        [bar.get_height() for bar in together.patches],
-        100 * np.cumsum(model.explained_variance_ratio_),
+        [bar.get_height() for bar in together.patches], 100 * np.concatenate(expected), rtol=1e-4
     )
+    assert labels_of(together) == ["adjusted variance", "recovered variance", "PCA, all features"]
     assert together.get_ylabel().endswith("together")
 
 

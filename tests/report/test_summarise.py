@@ -57,13 +57,43 @@ def test_pca_is_that_of_scikit_learn(model, wine):
     )
     share = model.explained_variance_ratio_.sum() / pca.explained_variance_ratio_.sum()
     assert summary["pca"]["share_reached"] == pytest.approx(share, rel=1e-4)
+    together = np.cumsum(pca.explained_variance_ratio_)
+    np.testing.assert_allclose(summary["pca"]["recovered_ratio"], together, rtol=1e-4)
+
+
+def test_the_headline_says_what_is_recovered_of_all_features(model, wine):
+    Z = StandardScaler().fit_transform(wine.data)
+    scores = Z @ model.components_.T
+    missed = Z - scores @ np.linalg.lstsq(scores, Z, rcond=None)[0]
+    recovered = 1 - np.sum(missed**2) / np.sum(Z**2)
+    plain = PCA(3).fit(Z).explained_variance_ratio_.sum()
+    assert summarise(model, wine.data)["headline"] == (
+        f"3 components, 13 of 13 features used, recover {percent(recovered)} of all features' "
+        f"variance, PCA with as many components {percent(plain)}."
+    )
+
+
+def test_held_out_samples_are_asked_where_features_are_many_for_the_samples(wine):
+    X = wine.data.to_numpy()[::9]
+    assert len(X) == 20
+    few = SparsePCA(1, n_nonzero=5, standardize=True).fit(X)
+    assert summarise(few, X)["held_out"] is None
+    many = SparsePCA(2, n_nonzero=5, standardize=True).fit(X)
+    summary = summarise(many, X)
+    assert "held-out samples" in summary["headline"]
+    assert any("10 features and there are 20 samples" in note for note in summary["notes"])
+    assert summary["held_out"]["recovered"] < many.recovered_variance_ratio_[-1]
+    assert summary["held_out"]["pca"] < summary["pca"]["recovered_ratio"][-1]
+    assert summarise(many)["held_out"] is None
 
 
 def test_without_data_there_are_no_scores_and_no_pca(model):
     summary = summarise(model)
     assert summary["pca"] is None
     assert summary["scores"] is None
-    assert summary["headline"] == "3 components, 13 of 13 features, 55 % of the variance."
+    assert summary["headline"] == (
+        "3 components, 13 of 13 features used, recover 64 % of all features' variance."
+    )
 
 
 def test_headline_promises_no_more_than_is_proven(model, wine):

@@ -143,6 +143,21 @@ def test_certified_path_lies_below_its_bounds():
     assert cardinality_path(X).bounds is None
 
 
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_recovered_is_what_a_regression_on_the_scores_explains(nonnegative):
+    X = grouped_data(10, (40, 45))
+    path = cardinality_path(X, nonnegative=nonnegative)
+    Z = X - X.mean(axis=0)
+    for size, share in zip(path.n_nonzeros, path.recovered, strict=True):
+        y = Z @ path.loadings(int(size))
+        missed = Z - np.outer(y, y @ Z) / (y @ y)
+        assert share == pytest.approx(1 - np.sum(missed**2) / np.sum(Z**2))
+    first = np.linalg.svd(Z, compute_uv=False)[0] ** 2 / np.sum(Z**2)
+    assert path.pca_recovered == pytest.approx(first)
+    assert (path.recovered <= first * (1 + 1e-9)).all()
+    np.testing.assert_array_equal(path.to_frame()["recovered"], path.recovered)
+
+
 def test_table_and_plot():
     import matplotlib as mpl
 

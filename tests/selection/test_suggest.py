@@ -73,6 +73,8 @@ def test_bad_rules_are_refused():
         suggest_cardinality(path, "variance", share=1.5)
     with pytest.raises(ValueError, match="at least 2"):
         suggest_cardinality(cardinality_path(X, [3]))
+    with pytest.raises(TypeError, match=r"suggest_cardinality\(cardinality_path\(X\)\)"):
+        suggest_cardinality(X)
 
 
 @pytest.mark.parametrize("sizes", ["auto", [1, 2], [1, 5]])

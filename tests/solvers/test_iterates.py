@@ -113,9 +113,10 @@ def test_an_exact_search_returns_the_component_its_proof_met():
 
 
 def test_an_exact_search_that_was_cut_off_says_so():
-    matrix = np.cov(np.random.default_rng(0).standard_normal((30, 16)).T)
+    # Too many supports to be listed at the first node.
+    matrix = np.cov(np.random.default_rng(0).standard_normal((60, 50)).T)
     cut = ExactSearch(max_nodes=1)
-    found = cut(ExplicitCovariance(matrix), LoadingConstraint(16, 5), np.random.default_rng(0))
+    found = cut(ExplicitCovariance(matrix), LoadingConstraint(50, 15), np.random.default_rng(0))
     certificate = found.details["certificate"]
     assert certificate.upper_bound > certificate.best_value * (1 + 1e-4)
     assert found.stop is Stop.TIME_LIMIT

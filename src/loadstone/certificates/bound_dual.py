@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loadstone.certificates.bound_eigenvalue import eigenvalue_bound, gamma
 from loadstone.certificates.problem import Array, Indices, SupportProblem, sum_of_best
 from loadstone.covariance.from_data import DataCovariance
-from loadstone.covariance.symmetric import largest_eigenvalue
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -56,6 +56,10 @@ class Dual:
     shift: Array
     factor: Array
     limits: Array | None = None
+
+    def restrict_to(self, features: Indices) -> Dual:
+        """The dual on those of ``features`` that it knows."""
+        return self.restrict(np.intersect1d(self.features, features))
 
     def restrict(self, features: Indices) -> Dual:
         """The dual on fewer features; its bound can only fall."""
@@ -114,40 +118,47 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
         cut = NEGLIGIBLE_TERM * _smallest_counted(terms[inside], problem.n_nonzero)
         terms[~inside] = _outside_terms(S, problem, inside, ceiling, top, cut)
     terms *= 1.0 + 4.0 * problem.features.size * np.finfo(np.float64).eps
-    bound = top + sum_of_best(terms, problem) + _rounding(S, problem)
+    bound = top + sum_of_best(terms, problem) + block_rounding(S, problem)
     return Evaluation(bound, top, terms)
 
 
 def _refuse_invalid(dual: Dual) -> None:
-    """Raise unless shapes agree, features ascend and all numbers are finite."""
+    """Raise unless all numbers are finite, in double precision, and fit together."""
     size = dual.features.size
-    shapes = (dual.pairing.shape, dual.shift.shape, dual.factor.shape[:1])
-    if shapes != ((size, size), (size,), (size,)):
-        msg = f"invalid dual: {size} features, but pairing, shift, factor have shapes {shapes}"
+    limits = np.zeros(size) if dual.limits is None else dual.limits
+    parts = (dual.pairing, dual.shift, dual.factor, limits)
+    # Whole numbers of few bits overflow when squared, and NaN passes many a comparison.
+    if any(part.dtype != np.float64 for part in parts) or dual.features.dtype.kind not in "iu":
+        msg = "invalid dual: its numbers must be in double precision, its features whole numbers"
         raise ValueError(msg)
-    if (np.diff(dual.features) <= 0).any():
+    shapes = (dual.pairing.shape, dual.shift.shape, dual.factor.shape[:1], limits.shape)
+    if shapes != ((size, size), (size,), (size,), (size,)) or dual.factor.ndim != 2:
+        msg = f"invalid dual: {size} features, but its parts have shapes {shapes}"
+        raise ValueError(msg)
+    if dual.features.ndim != 1 or not (np.diff(dual.features.astype(np.int64)) > 0).all():
         msg = "invalid dual: its features must be ascending and distinct"
         raise ValueError(msg)
-    limits = np.zeros(size) if dual.limits is None else dual.limits
-    if limits.shape != (size,) or (limits < 0).any():
-        msg = f"invalid dual: it needs {size} limits, none of them negative"
-        raise ValueError(msg)
-    if not all(np.isfinite(part).all() for part in (dual.pairing, dual.shift, dual.factor, limits)):
+    if not all(np.isfinite(part).all() for part in parts):
         msg = "invalid dual: it contains values that are not finite"
+        raise ValueError(msg)
+    if not (limits >= 0).all():
+        msg = f"invalid dual: it needs {size} limits, none of them negative"
         raise ValueError(msg)
 
 
 def _top_eigenvalue(matrix: Array, dual: Dual) -> float:
-    """lambda_max(A - B - (P + P')/2 + diag tau) plus a margin for rounding."""
-    size = matrix.shape[0]
+    """lambda_max(A - B - (P + P')/2 + diag tau), rounded upwards."""
+    size, rank = dual.factor.shape
     pairing = np.array(dual.pairing, dtype=np.float64)
     np.fill_diagonal(pairing, 0.0)
-    square = dual.factor @ dual.factor.T
-    inner = matrix - square - (pairing + pairing.T) / 2.0
+    inner = matrix - dual.factor @ dual.factor.T - (pairing + pairing.T) / 2.0
     inner[np.diag_indices(size)] += dual.shift
-    largest = largest_eigenvalue(inner)
-    sizes = sum(np.linalg.norm(part) for part in (inner, matrix, pairing, square, dual.shift))
-    return float(largest + 8.0 * size * np.finfo(np.float64).eps * sizes)
+    sizes = np.abs(pairing)
+    sizes += sizes.T
+    factor = np.abs(dual.factor)
+    sizes += np.abs(matrix) + factor @ factor.T
+    sizes[np.diag_indices(size)] += np.abs(dual.shift)
+    return eigenvalue_bound(inner, gamma(rank + 6) * sizes)
 
 
 def counted_squares(rows: Array, *, nonnegative: bool) -> Array:
@@ -276,7 +287,7 @@ def reach_limits(S: Covariance, problem: SupportProblem, variances: Array) -> Ar
     return 1.001 * variances * sum_of_best(np.maximum(variances, 0.0), problem)
 
 
-def _rounding(S: Covariance, problem: SupportProblem) -> float:
+def block_rounding(S: Covariance, problem: SupportProblem) -> float:
     """Room for last-bit differences between two computations of the same block of S."""
     largest = float(np.abs(S.diagonal()[problem.features]).max())
     return 8.0 * problem.n_nonzero * float(np.finfo(S.dtype).eps) * largest

@@ -17,8 +17,12 @@ from loadstone.certificates.bound_dual import (
     reach_limits,
     rows_of_covariance,
 )
+from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
+from loadstone.certificates.bound_sample_space import SpaceBounds, sample_space_bounds
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
 from loadstone.covariance.from_data import DataCovariance
+from loadstone.covariance.sample_gram import SampleGram
+from loadstone.covariance.sample_space import lies_in_samples
 from loadstone.covariance.symmetric import largest_eigenvalue
 
 if TYPE_CHECKING:
@@ -40,7 +44,15 @@ def instant_bound(S: Covariance, problem: SupportProblem) -> NamedBound:
     if problem.features.size <= SPECTRAL_LIMIT:
         block = np.asarray(S.block(problem.features, problem.features), dtype=np.float64)
         return min(instant_bounds((block + block.T) / 2.0, problem))
+    if lies_in_samples(S):
+        return named(sample_space_bounds(S, [problem])[0])
     return min(row_bounds(S, problem))
+
+
+def named(bounds: SpaceBounds) -> NamedBound:
+    """The smallest bound of wide data out of core."""
+    names = ("largest eigenvalue", "trace", "trace above an eigenvalue")
+    return min(NamedBound(value, name) for value, name in zip(bounds, names, strict=True))
 
 
 def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
@@ -48,11 +60,11 @@ def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
     size = matrix.shape[0]
     margin = 8.0 * size * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))
     values, vectors = np.linalg.eigh(matrix)
-    found = [NamedBound(float(values[-1]), "largest eigenvalue")]
+    exact = [NamedBound(eigenvalue_bound(matrix), "largest eigenvalue")]
     if problem.nonnegative:
-        clipped = np.maximum(matrix, 0.0)
-        largest = largest_eigenvalue(clipped)
-        found.append(NamedBound(float(largest), "largest eigenvalue of the positive part"))
+        clipped = eigenvalue_bound(np.maximum(matrix, 0.0))
+        exact.append(NamedBound(clipped, "largest eigenvalue of the positive part"))
+    found = []
     found.append(NamedBound(_trace(matrix.diagonal(), values[0], problem), "trace"))
     found.append(NamedBound(_row_sum(matrix, problem), "largest row sum"))
     found.append(NamedBound(_frobenius(matrix, problem), "Frobenius norm"))
@@ -64,7 +76,7 @@ def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
         found.append(NamedBound(float(limit), "trace above an eigenvalue"))
         limit = cut + _frobenius(part, problem)
         found.append(NamedBound(float(limit), "Frobenius norm above an eigenvalue"))
-    return [NamedBound(bound.value + margin, bound.name) for bound in found]
+    return exact + [NamedBound(bound.value + margin, bound.name) for bound in found]
 
 
 def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:
@@ -93,6 +105,9 @@ def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:
     ]
     if isinstance(S, DataCovariance) and S.rows.shape[0] <= SPECTRAL_LIMIT:
         bounds.append(NamedBound(gram_eigenvalue(S, problem), "largest eigenvalue"))
+        if S.rows.in_memory and size == S.n_features:
+            # What is proven out of core must be provable in memory.
+            bounds.append(named(sample_space_bounds(SampleGram.of_rows(S), [problem])[0]))
     return bounds
 
 

@@ -13,6 +13,7 @@ from itertools import count
 import numpy as np
 from scipy.optimize import nnls
 
+from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
 from loadstone.certificates.problem import Array, Mask
 
 
@@ -32,9 +33,8 @@ def support_optimum(
     size = matrix.shape[0]
     margin = 8.0 * size * np.finfo(np.float64).eps * float(np.linalg.norm(matrix))
     if not nonnegative:
-        values, vectors = np.linalg.eigh(matrix)
-        bound = float(values[-1]) + margin
-        return (bound, vectors[:, -1]) if bound > value else (value, None)
+        bound = eigenvalue_bound(matrix)
+        return (bound, np.linalg.eigh(matrix)[1][:, -1]) if bound > value else (value, None)
     order = count()
     best, winner = value, None
     certain = np.zeros(size, dtype=bool) if positive is None else positive

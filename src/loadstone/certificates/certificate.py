@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
+from loadstone.certificates.bound_any_constraint import as_cardinality
+from loadstone.certificates.certificate_about import About, covariance_for
+from loadstone.certificates.certificate_checks import (
+    refuse_constraint,
+    refuse_earlier,
+    refuse_indices,
+    refuse_loading,
+    refuse_number,
+    refuse_proof,
+)
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.certificate_file import load_fields, save_fields
-from loadstone.certificates.problem import Array, Indices, SupportProblem
-from loadstone.certificates.proof_tree import ProofNode, replay
-from loadstone.covariance.explicit import ExplicitCovariance
-from loadstone.covariance.flipped import FlippedCovariance
+from loadstone.certificates.certificate_value import (
+    lower_value,
+    problem_of,
+    recomputed,
+    rounding_of,
+    stated_value,
+    variance_on_support,
+)
+from loadstone.certificates.problem import Array, Indices
+from loadstone.certificates.problem_after import FIRST, Earlier, broken_relation
+from loadstone.certificates.proof_tree import ProofCase
 
 if TYPE_CHECKING:
-    from loadstone.constraints import Constraint, LoadingConstraint
+    from loadstone.constraints import Constraint
     from loadstone.covariance.protocol import Covariance
 
 #: Relative gap below which a component counts as optimal.
@@ -31,53 +49,54 @@ class Certificate:
     Attributes
     ----------
     value : float
-        Variance ``w'Sw`` of the certified component.
+        Variance of the certified component.
     upper_bound : float
         No component under the same constraints has a larger variance.
     loading : ndarray of shape (n_features,)
         The certified component.
     constraint : Constraint
         What it competes under.
-    proof : str
-        The argument that gave the bound.
     fixed_in, fixed_out : ndarray of int
-        Features every, and no, better component would have to use. For an optimal
-        component: its support, and all other features.
+        Features that every, and no, component of more variance than ``best_value`` uses.
     seconds : float
         Time the proof took to find.
-    relative_to : str
-        Which covariance the statement is about.
     best_loading : ndarray of shape (n_features,)
         The best component met on the way; the certified one unless a better one was found.
     best_value : float
         Its variance.
-    n_nodes : int
-        Cases the proof distinguishes.
-    tree : ProofNode
+    cases : tuple of ProofCase
         The stored proof.
+    about : About
+        Fingerprint of the covariance of the data.
+    earlier : Earlier
+        Components that came before, and how rivals relate to them.
     """
 
     value: float
     upper_bound: float
     loading: Array
     constraint: Constraint
-    proof: str
     fixed_in: Indices
     fixed_out: Indices
     seconds: float
-    relative_to: str
     best_loading: Array
     best_value: float
-    n_nodes: int
-    tree: ProofNode
+    cases: tuple[ProofCase, ...]
+    about: About
+    earlier: Earlier = FIRST
 
     def __post_init__(self) -> None:
         refuse_impossible(self.value, self.upper_bound)
 
     @property
     def ratio(self) -> float:
-        """Share of the best possible variance that is certainly reached."""
-        return 1.0 if self.upper_bound <= self.value else self.value / self.upper_bound
+        """Share of the best possible variance that is certainly reached.
+
+        NaN where no component has any: a share of nothing, or of less, says nothing.
+        """
+        if self.upper_bound <= self.value:
+            return 1.0
+        return self.value / self.upper_bound if self.upper_bound > 0 else np.nan
 
     @property
     def gap(self) -> float:
@@ -89,27 +108,54 @@ class Certificate:
         """Whether nothing is missing, up to a relative gap of one millionth."""
         return bool(self.gap <= OPTIMAL_GAP * abs(self.value))
 
+    @property
+    def n_nodes(self) -> int:
+        """Cases the proof distinguishes."""
+        return len(self.cases)
+
+    @property
+    def proof(self) -> str:
+        """The kind of argument that is stored."""
+        view = as_cardinality(self.constraint)
+        if len(self.cases) > 1:
+            return "branch and bound"
+        if any(case.duals for case in self.cases):
+            return "dual bound"
+        decided = view is not None and problem_of(view[0]).is_leaf
+        return "single support" if decided else "instant bound"
+
+    @property
+    def relative_to(self) -> str:
+        """What the component competes for."""
+        return self.earlier.describe()
+
     def __str__(self) -> str:
         """One line a person can quote."""
         rivals = self.constraint.describe()
+        why = f"({self.proof}, {self.relative_to})"
+        if self.about.precision != "float64":
+            why = f"{why[:-1]}; single-precision data, to {self.about.tolerance:g})"
         if self.is_optimal:
             return (
-                f"proven optimal among {rivals}: none has more variance than "
-                f"{self.value:.6g} ({self.proof}, {self.relative_to})"
+                f"proven optimal among {rivals}: none has more variance than {self.value:.6g} {why}"
             )
+        if not self.upper_bound > 0:
+            return f"{self.value:.6g} of at most {self.upper_bound:.6g} among {rivals} {why}"
         share = np.floor(1e4 * self.ratio) / 1e2
         return (
             f"at least {share:.2f} % of what {rivals} could explain: "
-            f"{self.value:.6g} of at most {self.upper_bound:.6g} ({self.proof}, {self.relative_to})"
+            f"{self.value:.6g} of at most {self.upper_bound:.6g} {why}"
         )
 
-    def verify(self, S: Any) -> float:
-        """Recompute the bound from the stored proof; no optimiser is involved.
+    def verify(self, data: Any) -> float:
+        """Recompute everything that is claimed from the stored proof; no optimiser is involved.
 
         Parameters
         ----------
-        S : Covariance or array-like of shape (n_features, n_features)
-            The covariance the certificate speaks about.
+        data : array-like, sparse matrix, Dask array, frame, SampleCovariance or Covariance
+            The data the certificate is about, or its covariance (a symmetric matrix). Data is
+            standardised where the certificate is about its correlations. For a later component
+            too this is the data: what earlier ones left is rebuilt from them.
 
         Returns
         -------
@@ -119,49 +165,93 @@ class Certificate:
         Raises
         ------
         CertificateError
-            When the component breaks its constraint, does not have the variance
-            claimed, or the proof does not give the bound claimed.
+            When the certificate was made for another covariance, is malformed, or claims a
+            value, a bound or fixed features that its proof does not give.
         """
-        S = as_covariance(S)
-        if S.n_features != self.constraint.n_features:
-            msg = (
-                f"the certificate is about {self.constraint.n_features} features, "
-                f"the covariance has {S.n_features}; pass the one that was certified"
-            )
-            raise ValueError(msg)
-        self._verify_value(S, self.loading, self.value)
-        self._verify_value(S, self.best_loading, self.best_value)
-        bound = max(self._recomputed(S), self.best_value)
-        if bound > self.upper_bound + 1e-9 * abs(self.upper_bound):
+        with _one_error():
+            self._refuse_malformed()
+            return self._recompute(covariance_for(data, self.about))
+
+    def _refuse_malformed(self) -> None:
+        n_features = refuse_constraint(self.constraint)
+        for name in ("value", "upper_bound", "best_value", "seconds"):
+            refuse_number(vars(self)[name], name)
+        for name in ("loading", "best_loading"):
+            refuse_loading(vars(self)[name], name, n_features)
+        for name in ("fixed_in", "fixed_out"):
+            refuse_indices(vars(self)[name], name, n_features)
+        refuse_earlier(self.earlier, n_features)
+        refuse_proof(self.cases, n_features)
+        if type(self.about) is not About:
+            msg = "the certificate is malformed: it does not say what it is about"
+            raise CertificateError(msg)
+
+    def _recompute(self, S: Covariance) -> float:
+        measured = self.earlier.measured_in(S)
+        self._verify_component(S, measured, self.loading, self.value)
+        self._verify_component(S, measured, self.best_loading, self.best_value)
+        tolerance = self.about.tolerance
+        known = lower_value(measured, self.best_loading)
+        proven = recomputed(S, self.constraint, self.earlier, known, self.cases)
+        bound = max(proven.bound, self.best_value)
+        if not bound <= self.upper_bound + tolerance * abs(self.upper_bound):
             msg = (
                 f"the stored proof gives {bound:.12g}, the certificate claims "
-                f"{self.upper_bound:.12g}; it was made for another covariance or changed"
+                f"{self.upper_bound:.12g}: it was changed"
             )
             raise CertificateError(msg)
+        fixed = proven.fixed(S.n_features)
+        for name, found in zip(("fixed_in", "fixed_out"), fixed, strict=True):
+            beyond = np.setdiff1d(vars(self)[name], found)
+            if beyond.size:
+                msg = f"the stored proof does not show that feature(s) {beyond[:5]} are {name}"
+                raise CertificateError(msg)
         return bound
 
-    def _recomputed(self, S: Covariance) -> float:
-        """The bound of the stored proof, or of the constraint alone where none is needed."""
-        view = as_cardinality(self.constraint)
-        if view is None:
-            return constraint_bound(S, self.constraint).value
-        rule, flips = view
-        known = lower_value(S, self.best_loading)
-        return replay(FlippedCovariance.of(S, flips), problem_of(rule), known, self.tree).bound
-
-    def _verify_value(self, S: Covariance, loading: Array, value: float) -> None:
-        broken = self.constraint.broken_rule(loading)
+    def _verify_component(
+        self, S: Covariance, measured: Covariance, loading: Array, value: float
+    ) -> None:
+        broken = self.constraint.broken_rule(loading) or broken_relation(
+            self.earlier, S, loading, self.constraint.forbidden
+        )
         if broken is not None:
             msg = f"the component of the certificate breaks its constraint: {broken}"
             raise CertificateError(msg)
-        found = variance_on_support(S, loading)
-        tolerance = 1e-9 if S.dtype == np.float64 else 1e-5
-        if abs(found - value) > tolerance * max(abs(value), abs(found)):
+        found = variance_on_support(measured, loading)
+        room = self.about.tolerance * max(abs(value), abs(found))
+        if self.earlier.count:
+            # What is left of S is a difference of larger numbers.
+            room += 1e-3 * self.about.tolerance * abs(self.about.trace)
+        if not abs(found - value) <= room + rounding_of(measured, loading):
             msg = (
-                f"the component has variance {found:.12g}, the certificate claims {value:.12g}; "
-                "it was made for another covariance or changed"
+                f"the component has variance {found:.12g}, the certificate claims {value:.12g}: "
+                "it was changed"
             )
             raise CertificateError(msg)
+
+    def restated(self, S: Covariance, earlier: Earlier, loading: Array) -> Certificate:
+        """The same proof for ``loading``, told as a statement about ``S`` and ``earlier``."""
+        loading = np.asarray(loading, dtype=np.float64)
+        loading = loading / np.linalg.norm(loading)
+        measured = earlier.measured_in(S)
+        value = variance_on_support(measured, loading)
+        best, best_value = self.best_loading, variance_on_support(measured, self.best_loading)
+        if value >= best_value:
+            best, best_value = loading, value
+        proven = recomputed(S, self.constraint, earlier, stated_value(measured, best), self.cases)
+        fixed_in, fixed_out = proven.fixed(S.n_features)
+        return replace(
+            self,
+            value=value,
+            upper_bound=max(proven.bound, best_value),
+            loading=loading,
+            best_loading=best,
+            best_value=best_value,
+            fixed_in=fixed_in,
+            fixed_out=fixed_out,
+            about=About.of(S),
+            earlier=earlier,
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the certificate and its proof to this path; by custom it ends in ``.npz``.
@@ -179,7 +269,23 @@ class Certificate:
         CertificateError
             If the file is damaged, is no certificate, or claims what is impossible.
         """
-        return cls(**load_fields(path))
+        with _one_error():
+            certificate = cls(**load_fields(path))
+            certificate._refuse_malformed()
+            return certificate
+
+
+@contextmanager
+def _one_error() -> Iterator[None]:
+    """Whatever a forged certificate provokes, as one sentence of one type."""
+    try:
+        yield
+    except (CertificateError, FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        first = (str(error) or type(error).__name__).splitlines()[0]
+        msg = f"the certificate cannot be checked: {first}"
+        raise CertificateError(msg) from error
 
 
 def refuse_impossible(value: float, bound: float) -> None:
@@ -191,40 +297,3 @@ def refuse_impossible(value: float, bound: float) -> None:
             "component and the constraint"
         )
         raise CertificateError(msg)
-
-
-def as_covariance(S: Any) -> Covariance:
-    """A covariance object as it is; a matrix wrapped as one."""
-    if hasattr(S, "block") and hasattr(S, "diagonal") and hasattr(S, "n_features"):
-        return cast("Covariance", S)
-    return ExplicitCovariance(np.asarray(S, dtype=np.float64))
-
-
-def problem_of(constraint: LoadingConstraint) -> SupportProblem:
-    """The constraint as a problem over supports."""
-    return SupportProblem.of(
-        constraint.n_features,
-        constraint.n_nonzero,
-        nonnegative=constraint.nonnegative,
-        forced=constraint.forced,
-        forbidden=constraint.forbidden,
-    )
-
-
-def variance_on_support(S: Covariance, loading: Array) -> float:
-    """``w'Sw`` of the exactly normalised vector, from the block on its support."""
-    support = np.flatnonzero(loading)
-    if support.size == 0:
-        return 0.0
-    w = np.asarray(loading[support], dtype=np.float64)
-    block = np.asarray(S.block(support, support), dtype=np.float64)
-    return float(w @ block @ w / (w @ w))
-
-
-def lower_value(S: Covariance, loading: Array) -> float:
-    """``w'Sw`` rounded downwards."""
-    support = np.flatnonzero(loading)
-    w = np.abs(np.asarray(loading[support], dtype=np.float64))
-    block = np.abs(np.asarray(S.block(support, support), dtype=np.float64))
-    error = 8.0 * support.size * np.finfo(np.float64).eps * float(w @ block @ w)
-    return variance_on_support(S, loading) - error

@@ -1,66 +1,77 @@
-"""Certificates on disk: plain arrays in one ``.npz`` file, no pickle."""
+"""Certificates on disk: plain arrays in one ``.npz`` file, no pickle.
+
+The format stands in ``docs/certificates.md``, for those who read or write it elsewhere.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.certificate_about import About
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array
-from loadstone.certificates.proof_tree import ProofNode
-from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.certificates.problem_after import Earlier
+from loadstone.certificates.proof_tree import ProofCase
+from loadstone.constraints import Constraint
 from loadstone.files.errors import MissingFileError
 from loadstone.files.npy_arrays import DamagedError
 from loadstone.files.npz_json import decode, encode
 from loadstone.files.own_archive import checked, damaged, json_of, read_own, write_own
 
-#: Format 1 knew cardinalities only.
-FORMAT = 2
-#: Cases inside cases; replaying a deeper proof would exhaust the stack.
-DEEPEST = 400
-_NUMBERS = ("value", "upper_bound", "seconds", "best_value", "n_nodes")
+#: Formats 1 and 2 did not say what they are about and stored claims that nobody could check.
+FORMAT = 3
+_NUMBERS = ("value", "upper_bound", "seconds", "best_value")
+_ABOUT = ("n_features", "n_samples", "trace", "squares", "probe")
 _CONSTRAINT = "constraint_"
-#: Kind and dimension of each array that is read.
+#: Kind and dimension of each array that is read; numbers are in double precision.
 _ARRAYS = {
     "format": ("iu", 0),
     "numbers": ("f", 1),
+    "about": ("f", 1),
     "texts": ("U", 1),
     "loading": ("f", 1),
     "best_loading": ("f", 1),
+    "earlier": ("f", 2),
     "fixed_in": ("iu", 1),
     "fixed_out": ("iu", 1),
     "node_duals": ("iu", 1),
     "node_features": ("iu", 1),
+    "node_listed": ("b", 1),
     "dual_sizes": ("iu", 2),
     "dual_features": ("iu", 1),
     "dual_numbers": ("f", 1),
 }
-_FORMAT_1 = {"forced": ("iu", 1), "forbidden": ("iu", 1)}
 
 
 def save_fields(fields: Mapping[str, Any], path: str | Path) -> None:
-    """Write the fields of a certificate, its proof tree flattened, to exactly this path."""
-    nodes = _preorder(fields["tree"])
-    duals = [dual for node in nodes for dual in node.duals]
+    """Write the fields of a certificate to exactly this path."""
+    proof, about, earlier = fields["cases"], fields["about"], fields["earlier"]
+    duals = [dual for case in proof for dual in case.duals]
     arrays: dict[str, Any] = {}
     constraint = json.dumps(encode(fields["constraint"], arrays))
+    # Nobody knows how many samples are behind a matrix: that is a zero here.
+    known = replace(about, n_samples=about.n_samples if np.isfinite(about.n_samples) else 0.0)
     parts = {
         "format": np.array(FORMAT),
         "numbers": np.array([float(fields[name]) for name in _NUMBERS]),
-        "texts": np.array([fields["proof"], fields["relative_to"]]),
-        "loading": fields["loading"],
-        "best_loading": fields["best_loading"],
-        "fixed_in": fields["fixed_in"],
-        "fixed_out": fields["fixed_out"],
+        "about": np.array([float(vars(known)[name]) for name in _ABOUT]),
+        "texts": np.array(
+            [about.precision, about.diagonal, earlier.relation, earlier.deflation], dtype=np.str_
+        ),
+        "earlier": earlier.loadings,
+        **{name: fields[name] for name in ("loading", "best_loading", "fixed_in", "fixed_out")},
         "constraint": np.array(constraint),
         **{f"{_CONSTRAINT}{name}": array for name, array in arrays.items()},
-        "node_duals": np.array([len(node.duals) for node in nodes]),
-        "node_features": np.array([-1 if node.feature is None else node.feature for node in nodes]),
+        "node_duals": np.array([len(case.duals) for case in proof]),
+        "node_features": np.array([-1 if case.feature is None else case.feature for case in proof]),
+        "node_listed": np.array([case.listed for case in proof]),
         "dual_sizes": np.array(
             [[*dual.factor.shape, dual.limits is not None] for dual in duals], dtype=np.int64
         ).reshape(-1, 3),
@@ -76,7 +87,7 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     CertificateError
-        If the file is damaged, is no certificate, or was written by a newer loadstone.
+        If the file is damaged, is no certificate, or was written by another loadstone.
     """
     path = Path(path)
     if not path.is_file():
@@ -88,25 +99,33 @@ def load_fields(path: str | Path) -> dict[str, Any]:
             msg = f"{path} is no certificate; use a file that Certificate.save wrote"
             raise CertificateError(msg)
         version = int(checked(stored["format"], "format", *_ARRAYS["format"]))
-        if version not in {1, FORMAT}:
-            msg = f"{path} has certificate format {version}; this version reads up to {FORMAT}"
+        if version != FORMAT:
+            msg = (
+                f"{path} has certificate format {version}, this version reads {FORMAT}; "
+                "certify the component again"
+            )
             raise CertificateError(msg)
-        rules = _ARRAYS | (_FORMAT_1 if version == 1 else {})
-        stored |= {name: checked(stored[name], name, *rule) for name, rule in rules.items()}
-        return _fields(stored, version)
+        stored |= {name: _checked(stored[name], name, *rule) for name, rule in _ARRAYS.items()}
+        return _fields(stored)
+
+
+def _checked(array: Any, name: str, kinds: str, ndim: int) -> Any:
+    """As elsewhere, and in double precision."""
+    if kinds == "f" and array.dtype != np.float64:
+        msg = f"{name} is {array.dtype}, not in double precision"
+        raise DamagedError(msg)
+    return checked(array, name, kinds, ndim)
 
 
 def _is_expected(name: str) -> bool:
-    return (
-        name in _ARRAYS or name in _FORMAT_1 or name == "constraint" or name.startswith(_CONSTRAINT)
-    )
+    return name in _ARRAYS or name == "constraint" or name.startswith(_CONSTRAINT)
 
 
-def _fields(stored: Mapping[str, Array], version: int) -> dict[str, Any]:
-    constraint = _constraint(stored, version)
+def _fields(stored: Mapping[str, Array]) -> dict[str, Any]:
+    constraint = _constraint(stored)
     n_features = constraint.n_features
     numbers = dict(zip(_NUMBERS, stored["numbers"].tolist(), strict=True))
-    proof, relative_to = (str(text) for text in stored["texts"])
+    precision, diagonal, relation, deflation = (str(text) for text in stored["texts"])
     for name in ("loading", "best_loading"):
         if stored[name].size != n_features:
             msg = f"{name} has {stored[name].size} entries for {n_features} features"
@@ -114,14 +133,15 @@ def _fields(stored: Mapping[str, Array], version: int) -> dict[str, Any]:
     for name in ("fixed_in", "fixed_out", "dual_features"):
         _refuse_outside(stored[name], name, 0, n_features)
     _refuse_outside(stored["node_features"], "node_features", -1, n_features)
+    about = dict(zip(_ABOUT, stored["about"].tolist(), strict=True))
+    about |= {"n_features": int(about["n_features"]), "n_samples": about["n_samples"] or np.nan}
     return {
         **numbers,
-        "n_nodes": int(numbers["n_nodes"]),
-        "proof": proof,
-        "relative_to": relative_to,
         "constraint": constraint,
         **{name: stored[name] for name in ("loading", "best_loading", "fixed_in", "fixed_out")},
-        "tree": _tree(stored),
+        "cases": _cases(stored),
+        "about": About(precision=precision, diagonal=diagonal, **about),
+        "earlier": Earlier(loadings=stored["earlier"], relation=relation, deflation=deflation),
     }
 
 
@@ -131,17 +151,7 @@ def _refuse_outside(indices: Array, name: str, lowest: int, n: int) -> None:
         raise DamagedError(msg)
 
 
-def _constraint(stored: Mapping[str, Array], version: int) -> Constraint:
-    if version == 1:
-        numbers = checked(stored["constraint"], "constraint", "iu", 1)
-        n_features, n_nonzero, nonnegative = numbers.tolist()
-        return LoadingConstraint(
-            n_features,
-            n_nonzero,
-            nonnegative=bool(nonnegative),
-            forced=stored["forced"],
-            forbidden=stored["forbidden"],
-        )
+def _constraint(stored: Mapping[str, Array]) -> Constraint:
     arrays = {
         name.removeprefix(_CONSTRAINT): array
         for name, array in stored.items()
@@ -163,45 +173,25 @@ def _joined(parts: list[Array], dtype: type) -> Array:
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
 
-def _preorder(root: ProofNode) -> list[ProofNode]:
-    """All nodes, each before its children; a stack, because trees can be deep."""
-    found, stack = [], [root]
-    while stack:
-        node = stack.pop()
-        found.append(node)
-        if node.with_feature is not None and node.without_feature is not None:
-            stack += [node.without_feature, node.with_feature]
-    return found
-
-
-def _tree(stored: Mapping[str, Array]) -> ProofNode:
+def _cases(stored: Mapping[str, Array]) -> tuple[ProofCase, ...]:
     duals = iter(_duals(stored["dual_sizes"], stored["dual_features"], stored["dual_numbers"]))
     counts, features = stored["node_duals"].tolist(), stored["node_features"].tolist()
     if min(counts, default=-1) < 0 or sum(counts) != len(stored["dual_sizes"]):
         msg = f"{len(stored['dual_sizes'])} duals for {len(counts)} cases"
         raise DamagedError(msg)
-    nodes = [
-        ProofNode([next(duals) for _ in range(count)], None if feature < 0 else feature)
-        for count, feature in zip(counts, features, strict=True)
-    ]
-    return _linked(nodes)
-
-
-def _linked(nodes: list[ProofNode]) -> ProofNode:
-    """The tree of a preorder list: a node with a feature has two children."""
-    stack: list[tuple[ProofNode, int]] = []
-    for node in reversed(nodes):
-        depth = 1
-        if node.feature is not None:
-            if len(stack) < 2:
-                break
-            (node.with_feature, left), (node.without_feature, right) = stack.pop(), stack.pop()
-            depth += max(left, right)
-        stack.append((node, depth))
-    if len(stack) != 1 or stack[0][0] is not nodes[0] or stack[0][1] > DEEPEST:
-        msg = "its cases form no tree, or one that is too deep"
+    ends = stored["node_listed"].tolist()
+    found = tuple(
+        ProofCase(tuple(next(duals) for _ in range(count)), None if feature < 0 else feature, end)
+        for count, feature, end in zip(counts, features, ends, strict=True)
+    )
+    n_waiting, n_reached = 1, 0
+    while n_waiting and n_reached < len(found):
+        n_waiting += -1 if found[n_reached].feature is None else 1
+        n_reached += 1
+    if n_waiting or n_reached < len(found):
+        msg = "its cases form no tree"
         raise DamagedError(msg)
-    return stack[0][0]
+    return found
 
 
 def _duals(sizes: Array, features: Array, numbers: Array) -> list[Dual]:

@@ -1,31 +1,59 @@
 """A proof as data: duals to evaluate, features to branch on, nothing to trust.
 
-A proof is a tree. At every node the instant bounds and the node's duals are
-evaluated one after the other, each on the features its predecessors left; a node
-that is still open names a feature, and its two children prove the cases with and
-without it. :func:`replay` needs no optimiser.
+A proof is a tree, written down as a list: each case before its children, the case with
+the feature before the one without it. In every case the duals are evaluated one after the
+other, each on the features its predecessors left; a case that is still open names a
+feature, and its two children prove the cases with and without it. :func:`replay` needs no
+optimiser and no recursion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import Dual, Evaluation, evaluate
+from loadstone.certificates.bound_dual import Dual, Evaluation, block_rounding, evaluate
+from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
 from loadstone.certificates.bound_instant import instant_bound
 from loadstone.certificates.bound_single_support import support_optimum
-from loadstone.certificates.problem import Array, SupportProblem
+from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.problem import Array, Indices, SupportProblem
+from loadstone.certificates.proof_enumeration import enumerated, open_supports
 from loadstone.certificates.proof_screening import screen
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
 
+#: Largest single support of which every feature is asked whether it could be spared.
+MAX_NEEDED = 60
+
+
+@dataclass(frozen=True, eq=False)
+class ProofCase:
+    """One case of a proof, as it is stored.
+
+    Attributes
+    ----------
+    duals : tuple of Dual
+        Evaluated in order; each one may screen features for the next.
+    feature : int or None
+        The feature the next two cases branch on; ``None`` where there are none.
+    listed : bool
+        Whether the supports that the last dual leaves open are looked at one by one.
+    """
+
+    duals: tuple[Dual, ...] = ()
+    feature: int | None = None
+    listed: bool = False
+
+
 @dataclass(eq=False)
 class ProofNode:
-    """One case of a proof.
+    """One case of a proof that is being found.
 
     Attributes
     ----------
@@ -35,12 +63,15 @@ class ProofNode:
         The feature the children branch on.
     with_feature, without_feature : ProofNode or None
         The two cases.
+    listed : bool
+        Whether the supports that the last dual leaves open are looked at one by one.
     """
 
     duals: list[Dual] = field(default_factory=list)
     feature: int | None = None
     with_feature: ProofNode | None = None
     without_feature: ProofNode | None = None
+    listed: bool = False
 
     def branch(self, feature: int) -> tuple[ProofNode, ProofNode]:
         """Add the two cases for ``feature``."""
@@ -68,12 +99,14 @@ def leaf_optimum(
     kept = problem.keep(problem.forced) if problem.n_free == 0 else problem
     support = kept.features
     block = np.asarray(S.block(support, support), dtype=np.float64)
+    room = block_rounding(S, problem)
     bound, found = support_optimum(
         (block + block.T) / 2.0,
         nonnegative=problem.nonnegative,
-        value=value,
+        value=value - room,
         positive=kept.nonzero,
     )
+    bound = max(bound + room, value)
     if found is None:
         return bound, None
     loading = np.zeros(S.n_features)
@@ -140,24 +173,139 @@ def cases(
     return problem.force(at), without if without.features.size and without.n_nonzero else None
 
 
-def replay(S: Covariance, problem: SupportProblem, value: float, node: ProofNode) -> Standing:
-    """Recompute what a proof proves, from the covariance and the stored numbers alone."""
-    standing = standing_without_dual(S, problem, value)
-    for dual in node.duals:
+def as_list(root: ProofNode) -> tuple[ProofCase, ...]:
+    """All cases, each before its children; a node that lacks a child has none."""
+    found, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        with_it, without_it = node.with_feature, node.without_feature
+        if node.feature is None or with_it is None or without_it is None:
+            found.append(ProofCase(tuple(node.duals), listed=node.listed))
+            continue
+        found.append(ProofCase(tuple(node.duals), node.feature))
+        stack += [without_it, with_it]
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """What a proof proves.
+
+    Attributes
+    ----------
+    bound : float
+        No admissible loading vector has a larger variance.
+    left : tuple of SupportProblem
+        Every vector of variance above the known value belongs to one of these.
+    """
+
+    bound: float
+    left: tuple[SupportProblem, ...]
+
+    def fixed(self, n_features: int) -> tuple[Indices, Indices]:
+        """Features that every, and no, vector above the known value uses.
+
+        Where there is none left nothing is claimed of it.
+        """
+        used = np.zeros(n_features, dtype=bool)
+        certain = np.full(n_features, bool(self.left))
+        for problem in self.left:
+            used[problem.features] = True
+            sure = np.zeros(n_features, dtype=bool)
+            sure[problem.features[problem.nonzero]] = True
+            certain &= sure
+        return np.flatnonzero(certain), np.flatnonzero(~used & bool(self.left))
+
+
+def replay(
+    S: Covariance, problem: SupportProblem, value: float, proof: Sequence[ProofCase]
+) -> Replayed:
+    """Recompute what a proof proves, from the covariance and the stored numbers alone.
+
+    Raises
+    ------
+    CertificateError
+        Where the cases form no tree.
+    """
+    waiting: list[tuple[SupportProblem | None, int]] = [(problem, -1)]
+    bounds: list[float] = []
+    parents: list[int] = []
+    open_ones: list[SupportProblem] = []
+    for index, case in enumerate(proof):
+        if not waiting:
+            msg = f"the proof has {len(proof)} cases, its tree only {index}"
+            raise CertificateError(msg)
+        here, parent = waiting.pop()
+        bound, left = _replayed_case(S, here, value, case)
+        bounds.append(bound)
+        parents.append(parent)
+        if case.feature is None:
+            open_ones += [_with_needed(S, problem, value) for problem in left]
+            continue
+        both = cases(left[0], case.feature) if left else (None, None)
+        waiting += [(both[1], index), (both[0], index)]
+    if waiting or not bounds:
+        msg = f"the proof lacks {len(waiting)} of its cases"
+        raise CertificateError(msg)
+    return Replayed(_folded(bounds, parents, value), tuple(open_ones))
+
+
+def _replayed_case(
+    S: Covariance, problem: SupportProblem | None, value: float, case: ProofCase
+) -> tuple[float, list[SupportProblem]]:
+    """The bound of one case, its children left aside, and what is still open."""
+    if problem is None:
+        return value, []
+    standing = Standing(np.inf, "", problem)
+    for dual in case.duals:
         standing = apply_dual(S, standing, dual, value)
-    if standing.problem is None or node.feature is None:
-        return standing
-    both = zip(
-        cases(standing.problem, node.feature),
-        (node.with_feature, node.without_feature),
-        strict=True,
-    )
-    bounds = [
-        replay(S, case, value, child).bound
-        for case, child in both
-        if case is not None and child is not None
-    ]
-    bound = max([value, *bounds])
-    if bound < standing.bound:
-        return Standing(bound, "branch and bound", None if bound <= value else standing.problem)
-    return standing
+    left = standing.problem
+    if left is None:
+        return value, []
+    if case.feature is not None and np.isfinite(standing.bound):
+        return standing.bound, [left]
+    if case.listed and case.duals and not left.is_leaf:
+        return listed_supports(S, left, case.duals[-1], value)
+    last = standing_without_dual(S, left, value)
+    return min(standing.bound, last.bound), [] if last.problem is None else [last.problem]
+
+
+def listed_supports(
+    S: Covariance, problem: SupportProblem, dual: Dual, value: float
+) -> tuple[float, list[SupportProblem]]:
+    """The bound over all supports that ``dual`` leaves open, and those not below ``value``.
+
+    Raises
+    ------
+    CertificateError
+        Where they are too many.
+    """
+    evaluation = evaluate(S, problem, dual.restrict_to(problem.features))
+    supports = open_supports(problem, evaluation, value)
+    if supports is None:
+        msg = "the proof leaves too many supports to be listed"
+        raise CertificateError(msg)
+    return enumerated(S, problem, supports, value)
+
+
+def _with_needed(S: Covariance, problem: SupportProblem, value: float) -> SupportProblem:
+    """A leaf with the features forced without which no vector exceeds ``value``."""
+    if not problem.is_leaf or problem.n_nonzero > MAX_NEEDED:
+        return problem
+    kept = problem.keep(problem.forced) if problem.n_free == 0 else problem
+    block = np.asarray(S.block(kept.features, kept.features), dtype=np.float64)
+    block = (block + block.T) / 2.0
+    rest = [np.delete(np.delete(block, i, axis=0), i, axis=1) for i in range(len(block))]
+    needed = [not part.size or eigenvalue_bound(part) <= value for part in rest]
+    return problem.force(np.isin(problem.features, kept.features[needed], assume_unique=True))
+
+
+def _folded(bounds: list[float], parents: list[int], value: float) -> float:
+    """The bound of the root: a case is bounded by itself and by the larger of its children."""
+    below = [-np.inf] * len(bounds)
+    for index in range(len(bounds) - 1, -1, -1):
+        if below[index] > -np.inf:
+            bounds[index] = min(bounds[index], max(below[index], value))
+        if parents[index] >= 0:
+            below[parents[index]] = max(below[parents[index]], bounds[index])
+    return max(bounds[0], value)

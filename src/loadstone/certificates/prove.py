@@ -6,22 +6,25 @@ Read this file first; the order for the others is in the docstring of the folder
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
-from loadstone.certificates.certificate import (
-    OPTIMAL_GAP,
-    Certificate,
+from loadstone.certificates.certificate import OPTIMAL_GAP, Certificate, refuse_impossible
+from loadstone.certificates.certificate_about import About
+from loadstone.certificates.certificate_value import (
     lower_value,
     problem_of,
-    refuse_impossible,
+    recomputed,
+    stated_value,
     variance_on_support,
 )
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.proof_tree import ProofNode
+from loadstone.certificates.problem_after import FIRST, Earlier, broken_earlier, broken_relation
+from loadstone.certificates.proof_tree import ProofNode, Replayed, as_list
 from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.search_case import (
     Bounded,
@@ -34,6 +37,7 @@ from loadstone.certificates.search_dual import LEVELS
 from loadstone.certificates.search_known_block import KnownBlock
 from loadstone.certificates.search_working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
 from loadstone.covariance.flipped import FlippedCovariance
+from loadstone.covariance.sample_space import lies_in_samples
 
 if TYPE_CHECKING:
     from loadstone.constraints import Constraint
@@ -53,7 +57,7 @@ def prove(
     time_limit: float | None = None,
     gap_tol: float = OPTIMAL_GAP,
     max_nodes: int = 100_000,
-    relative_to: str = "in the covariance of the data",
+    earlier: Earlier = FIRST,
     progress: Progress | None = None,
 ) -> Certificate:
     """Bound ``max w'Sw`` over the loadings ``constraint`` allows, and compare ``loading`` with it.
@@ -61,7 +65,7 @@ def prove(
     Parameters
     ----------
     S : Covariance
-        What the variance is measured in.
+        Of the data.
     constraint : Constraint
         What the component competes under.
     loading : ndarray of shape (n_features,)
@@ -76,8 +80,8 @@ def prove(
         Relative gap at which to stop.
     max_nodes : int
         Cases that may be distinguished.
-    relative_to : str
-        How the certificate names ``S``.
+    earlier : Earlier
+        Components that came before, and how rivals relate to them.
     progress : callable, optional
         Called with bound, incumbent and number of open cases.
     """
@@ -87,60 +91,82 @@ def prove(
     # Single precision leaves the norm off by 1e-7, too much for a proof.
     loading = np.asarray(loading, dtype=np.float64)
     loading = loading / np.linalg.norm(loading)
+    _check_relation(S, constraint, earlier, loading)
     view = as_cardinality(constraint)
     flips = 1 if view is None else view[1]
-    incumbent = Incumbent(lower_value(S, loading), flips * loading)
+    measured = earlier.measured_in(S)
+    matrix, margin = earlier.bounded_by(S)
+    # Vectors met on the way need not keep equations, so that none of them is a rival.
+    value = lower_value(measured, loading) - margin
+    incumbent = Incumbent(value, flips * loading, takes_others=not earlier.is_linear)
     with one_blas_thread():
         if view is None:
-            found = _without_search(S, constraint, incumbent, progress)
+            found = _without_search(matrix, constraint, incumbent, progress)
         else:
-            problem, flipped = problem_of(view[0]), FlippedCovariance.of(S, view[1])
+            problem, flipped = problem_of(view[0]), FlippedCovariance.of(matrix, view[1])
             found = _search_proof(flipped, problem, incumbent, limits, effort, progress)
-    best = flips * incumbent.loading
-    return _stated(S, constraint, loading, best, found, limits, begun, relative_to)
+        best = flips * incumbent.loading
+        best = loading if np.array_equal(best, loading) else best / np.linalg.norm(best)
+        stated = _stated(S, measured, constraint, loading, best, found, margin, earlier)
+    return replace(stated, seconds=time.monotonic() - begun)
 
 
 def _stated(
     S: Covariance,
+    measured: Covariance,
     constraint: Constraint,
     loading: Array,
     best_loading: Array,
     found: _Found,
-    limits: Limits,
-    begun: float,
-    relative_to: str,
+    margin: float,
+    earlier: Earlier,
 ) -> Certificate:
-    """The certificate of ``loading`` from what the search for a proof ended with."""
-    value = variance_on_support(S, loading)
-    best_value = max(value, variance_on_support(S, best_loading))
-    refuse_impossible(best_value, found.bound)
-    bound = float(max(found.bound, best_value))
-    left = None if limits.closes(bound, best_value) else found.left
-    fixed_in, fixed_out = _fixed(left, best_loading)
+    """The certificate of ``loading``: what a replay of the proof that was found says."""
+    value = variance_on_support(measured, loading)
+    best_value = variance_on_support(measured, best_loading)
+    if best_value <= value:
+        best_loading, best_value = loading, value
+    proof = as_list(found.tree)
+    if len(proof) == 1 and not proof[0].duals:
+        # Nothing was stored, so that a replay would only do the same again.
+        proven = Replayed(found.bound + margin, () if found.left is None else (found.left,))
+    else:
+        proven = recomputed(S, constraint, earlier, stated_value(measured, best_loading), proof)
+    refuse_impossible(best_value, proven.bound)
+    fixed_in, fixed_out = proven.fixed(S.n_features)
     return Certificate(
         value=value,
-        upper_bound=bound,
+        upper_bound=float(max(proven.bound, best_value)),
         loading=loading,
         constraint=constraint,
-        proof=found.name,
         fixed_in=fixed_in,
         fixed_out=fixed_out,
-        seconds=time.monotonic() - begun,
-        relative_to=relative_to,
+        seconds=0.0,
         best_loading=best_loading,
         best_value=best_value,
-        n_nodes=found.n_nodes,
-        tree=found.tree,
+        cases=proof,
+        about=About.of(S),
+        earlier=earlier,
     )
+
+
+def _check_relation(
+    S: Covariance, constraint: Constraint, earlier: Earlier, loading: Array
+) -> None:
+    """Refuse a component that is not related to the earlier ones as it says."""
+    fault = broken_earlier(earlier, S.n_features) or broken_relation(
+        earlier, S, loading, constraint.forbidden
+    )
+    if fault is not None:
+        msg = f"this component cannot be certified: {fault}"
+        raise ValueError(msg)
 
 
 class _Found(NamedTuple):
     """What a search for a proof ends with."""
 
     bound: float
-    name: str
     left: SupportProblem | None
-    n_nodes: int
     tree: ProofNode
 
 
@@ -152,7 +178,7 @@ def _without_search(
     if progress is not None:
         progress(status(bound.value, incumbent, 0))
     everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)
-    return _Found(bound.value, bound.name, everything, 1, ProofNode())
+    return _Found(bound.value, everything, ProofNode())
 
 
 def _search_proof(
@@ -166,17 +192,17 @@ def _search_proof(
     """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
     tree = ProofNode()
     bounded = Bounded(first_standing(S, problem, incumbent), None, np.empty(0))
-    if effort != "instant":
+    if effort != "instant" and not _is_out_of_reach(S, problem):
         bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
     standing = bounded.standing
     more = effort == "full" and _worth_branching(bounded, incumbent, limits)
+    more = more and not _is_out_of_reach(S, problem)
     if progress is not None:
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
-        return _Found(standing.bound, standing.name, standing.problem, 1, tree)
-    bound, n_nodes = branch_and_bound(S, bounded, tree, incumbent, limits, progress)
-    name = "branch and bound" if bound < standing.bound else standing.name
-    return _Found(bound, name, standing.problem, n_nodes, tree)
+        return _Found(standing.bound, standing.problem, tree)
+    bound, _ = branch_and_bound(S, bounded, tree, incumbent, limits, progress)
+    return _Found(bound, standing.problem, tree)
 
 
 def _check(constraint: Constraint, loading: Array, effort: str, time_limit: float | None) -> None:
@@ -229,6 +255,11 @@ def _tighten_root(
     )
 
 
+def _is_out_of_reach(S: Covariance, problem: SupportProblem) -> bool:
+    """Whether rows of the covariance would cost a pass over the data each."""
+    return lies_in_samples(S) and problem.features.size > LARGEST_SIZE
+
+
 def _is_beyond_duals(problem: SupportProblem) -> bool:
     """Whether a working set that holds a support would be too large to optimise on."""
     return problem.features.size > LARGEST_SIZE and problem.n_nonzero > LARGEST_SUPPORT
@@ -246,12 +277,3 @@ def _worth_branching(bounded: Bounded, incumbent: Incumbent, limits: Limits) -> 
     if _is_beyond_duals(standing.problem):
         return False
     return not limits.closes(standing.bound, incumbent.value)
-
-
-def _fixed(left: SupportProblem | None, best: Array) -> tuple[Array, Array]:
-    """Features that every better component must, and none may, use."""
-    everything = np.arange(best.size)
-    if left is None:
-        support = np.flatnonzero(best)
-        return support, np.setdiff1d(everything, support)
-    return left.features[left.forced], np.setdiff1d(everything, left.features)

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.bound_dual import Dual, Evaluation, evaluate
 from loadstone.certificates.problem import Array, SupportProblem
+from loadstone.certificates.proof_enumeration import (
+    MOST_SUPPORTS,
+    case_of,
+    exceeding,
+    open_supports,
+)
 from loadstone.certificates.proof_tree import (
     ProofNode,
     Standing,
-    apply_dual,
+    apply_evaluation,
     leaf_optimum,
+    listed_supports,
     standing_without_dual,
 )
 from loadstone.certificates.search_component import improve
@@ -24,16 +31,24 @@ if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
 
+#: Seconds that looking at single supports may take, and what one of them costs per entry.
+LISTING_SECONDS = 0.5
+SECONDS_PER_SUPPORT = 2e-8
+#: Supports that are solved for a better component after they were looked at.
+MOST_SOLVED = 10
+
+
 @dataclass
 class Incumbent:
     """The best loading vector known, and the variance it provably has."""
 
     value: float
     loading: Array
+    takes_others: bool = True
 
     def offer(self, features: Array, value: float, loading: Array) -> None:
-        """Take a better vector, given on ``features``."""
-        if value > self.value:
+        """Take a better vector, given on ``features``, where those met on the way are rivals."""
+        if self.takes_others and value > self.value:
             # A hair below the computed value, so that it is a true lower bound.
             self.value = value - 1e-14 * abs(value)
             self.loading = np.zeros_like(self.loading)
@@ -154,6 +169,7 @@ def _one_round(
     """Propose a dual, round it to a component, evaluate it, screen by it."""
     problem = found.standing.problem
     assert problem is not None
+    begun = time.monotonic()
     proposal = propose_dual(
         matrix,
         problem,
@@ -165,17 +181,48 @@ def _one_round(
         deadline=limits.deadline,
     )
     _try_primal(matrix, problem, proposal.fractional, incumbent)
-    standing = apply_dual(S, found.standing, proposal.dual, incumbent.value)
+    evaluation = evaluate(S, problem, proposal.dual)
+    standing = apply_evaluation(S, found.standing, evaluation, incumbent.value)
     if standing.bound < found.standing.bound or standing.problem is not problem:
         proof.duals.append(proposal.dual)
     left = standing.problem
     if left is None:
         return Bounded(standing, proposal.dual, proposal.fractional)
+    kept = np.isin(problem.features, left.features, assume_unique=True)
     if left.is_leaf:
         solved = first_standing(S, left, incumbent)
         standing = Standing(min(standing.bound, solved.bound), standing.name, solved.problem)
-    kept = np.isin(problem.features, left.features, assume_unique=True)
+    elif not limits.closes(standing.bound, incumbent.value):
+        rough = Evaluation(evaluation.bound, evaluation.top, evaluation.terms[kept])
+        seconds = max(LISTING_SECONDS, time.monotonic() - begun)
+        ended = list_supports(S, left, proposal.dual, rough, proof, incumbent, seconds)
+        standing = ended or standing
     return Bounded(standing, proposal.dual, proposal.fractional[kept])
+
+
+def list_supports(
+    S: Covariance,
+    problem: SupportProblem,
+    dual: Dual,
+    rough: Evaluation,
+    proof: ProofNode,
+    incumbent: Incumbent,
+    seconds: float,
+) -> Standing | None:
+    """End a case by looking at every support its dual leaves, if that takes few seconds."""
+    cost = SECONDS_PER_SUPPORT * problem.n_nonzero**2
+    most = min(int(seconds / cost), MOST_SUPPORTS)
+    supports = open_supports(problem, rough, incumbent.value, most)
+    if supports is None:
+        return None
+    supports, largest = exceeding(S, problem, supports, incumbent.value)
+    for support in supports[np.argsort(-largest)[:MOST_SOLVED]]:
+        first_standing(S, case_of(problem, support), incumbent)
+    bound, _ = listed_supports(S, problem, dual, incumbent.value)
+    if not proof.duals or proof.duals[-1] is not dual:
+        proof.duals.append(dual)
+    proof.listed = True
+    return Standing(max(bound, incumbent.value), "listed supports", None)
 
 
 def _relative_gap(bound: float, value: float, matrix: Array) -> float:

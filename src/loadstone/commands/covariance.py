@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.commands.fit import Reading, Request, asked, fitted, named, path_of, print_found
+from loadstone.commands.fit import (
+    Reading,
+    Request,
+    asked,
+    fitted,
+    named,
+    path_of,
+    print_found,
+    units_note,
+)
 from loadstone.commands.methods import OptionError
 from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import stages
@@ -71,7 +80,7 @@ def fit_covariance(terminal: Terminal, request: Request) -> None:
         C = SampleCovariance.load(request.reading.file)
         # Only the features: a table without rows.
         table, options = asked(Table(np.empty((0, C.n_features)), C.names), request)
-        for note in table.notes:
+        for note in (*table.notes, *units_note(C, request.options)):
             terminal.note(f"note: {note}")
         model = fitted(C, table, request.method, options, steps)
         path = path_of(C, model, request, steps) if request.with_path else None

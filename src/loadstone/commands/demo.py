@@ -64,17 +64,17 @@ def _print(terminal: Terminal, model: Any, pca: Any, shape: tuple[int, int]) -> 
     terminal.show(loadings_table(rows, title))
     terminal.say("")
     terminal.show(_against_pca(model, pca))
-    share = model.explained_variance_ratio_.sum() / pca.explained_variance_ratio_.sum()
+    plain = float(pca.explained_variance_ratio_.sum())
     used = int(model.support_.any(axis=0).sum())
     terminal.say(
         f"\n{model.n_components_} components of {model.cardinality_[0]} features each ({used} of "
-        f"{shape[1]} in use) explain {percent(share)} of what PCA explains with all features in "
-        "every component."
+        f"{shape[1]} in use) recover {percent(model.recovered_variance_ratio_[-1])} of all features' "
+        f"variance, PCA with all features in every component {percent(plain)}."
     )
 
 
 def _against_pca(model: Any, pca: Any) -> Table:
-    table = Table(title="Variance explained", title_justify="left", show_edge=False, pad_edge=False)
+    table = Table(title="Adjusted variance", title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("component")
     table.add_column("features", justify="right")
     table.add_column("sparse, non-negative", justify="right")

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.table import Table as RichTable
 
 from loadstone.commands.methods import OptionError, build_estimator, default_size, parse_size
 from loadstone.commands.outputs import RESULTS, write_scores, write_together
 from loadstone.commands.progress import ComponentProgress, Stages, stages
 from loadstone.commands.restrictions import Restriction
 from loadstone.commands.terminal import Loading, Terminal, loadings_table
+from loadstone.covariance import SampleCovariance
+from loadstone.covariance.checks import UNEVEN, unevenness
+from loadstone.covariance.containers import rows_of
+from loadstone.covariance.moments import accumulate_moments
 from loadstone.files.atomic import refuse_existing, refuse_foreign
 from loadstone.files.spreadsheet import write_csv
 from loadstone.files.table import Table
@@ -21,8 +26,6 @@ from loadstone.report.headline import percent
 
 #: Loadings per component that the terminal shows.
 SHOWN = 10
-#: Ratio of the largest to the smallest variance from which on scaling is suggested.
-UNEVEN = 1e4
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def fit(terminal: Terminal, request: Request) -> None:
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")
         table, options = asked(request.reading.table(), request)
-        for note in (*table.notes, *_advice(table, request.options)):
+        for note in (*table.notes, *units_note(table.X, request.options)):
             terminal.note(f"note: {note}")
         model = fitted(named(table), table, request.method, options, steps)
         path = path_of(table.X, model, request, steps) if request.with_path else None
@@ -97,7 +100,8 @@ def fit(terminal: Terminal, request: Request) -> None:
 
 def asked(table: Table, request: Request) -> tuple[Table, dict[str, Any]]:
     """The parameters of the estimator; what a component may look like depends on the features."""
-    options = {"n_components": request.n_components, **request.options}
+    # Units were spoken of before; without the option, the estimator need not do so again.
+    options = {"n_components": request.n_components, "standardize": False, **request.options}
     if request.restriction.is_asked:
         nonnegative = options.pop("nonnegative", False)
         size = parse_size(request.nonzero, request.n_components)
@@ -178,14 +182,19 @@ def _sentence(note: str) -> str:
     return f"{note[:1].upper()}{note[1:]}."
 
 
-def _advice(table: Table, options: dict[str, Any]) -> list[str]:
-    if options.get("standardize") or not isinstance(table.X, np.ndarray):
+def units_note(X: Any, options: dict[str, Any]) -> list[str]:
+    """Advice to scale features whose variances differ by orders of magnitude."""
+    if options.get("standardize"):
         return []
-    variance = np.nanvar(table.X, axis=0)
-    variance = variance[variance > 0]
-    if variance.size < 2 or variance.max() < UNEVEN * variance.min():
+    if isinstance(X, SampleCovariance):
+        variance = X.covariance().diagonal()
+    elif isinstance(X, np.ndarray):
+        variance = np.nanvar(X, axis=0)
+    else:
+        variance = accumulate_moments(rows_of(X), None)[2]
+    factor = unevenness(variance)
+    if factor <= UNEVEN:
         return []
-    factor = variance.max() / variance.min()
     return [
         f"the variances of the features differ by a factor of {factor:.0e}, so the largest decide; "
         "add --standardize to give every feature the same say"
@@ -227,13 +236,31 @@ def print_found(terminal: Terminal, summary: dict[str, Any], written: list[Path]
     terminal.say("")
     terminal.show(loadings_table(rows, ""))
     terminal.say("")
+    terminal.show(_variances(summary))
     for component in summary["components"]:
-        share = component["explained_variance_ratio"]
-        line = f"component {component['component']}: "
-        line += "" if share is None else f"{percent(share)} of the variance"
         if component["certificate"] is not None:
-            line += f"; {component['certificate']['sentence']}"
-        terminal.say(line)
+            terminal.say(
+                f"component {component['component']}: {component['certificate']['sentence']}"
+            )
+    if summary["joint"] is not None and len(summary["components"]) > 1:
+        terminal.say(summary["joint"]["sentence"])
     terminal.say("")
     for file in written:
         terminal.say(f"wrote {file}")
+
+
+def _variances(summary: dict[str, Any]) -> RichTable:
+    """What each component adds, and what all up to it recover, beside PCA."""
+    pca = summary["pca"]
+    table = RichTable(show_edge=False, pad_edge=False)
+    table.add_column("component", no_wrap=True)
+    headings = ["adjusted variance", "PCA", "recovered together", "PCA"]
+    for heading in headings if pca else headings[::2]:
+        table.add_column(heading, justify="right")
+    for j, component in enumerate(summary["components"]):
+        cells = []
+        for key in ("explained_variance_ratio", "recovered_ratio"):
+            cells.append("" if component[key] is None else percent(component[key]))
+            cells += [percent(pca[key][j])] if pca else []
+        table.add_row(str(component["component"]), *cells)
+    return table

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from loadstone.commands.fit import Reading, named
+from loadstone.commands.fit import Reading, named, units_note
 from loadstone.commands.outputs import write_beside
 from loadstone.commands.progress import stages
 from loadstone.commands.terminal import Terminal, bar
@@ -36,7 +36,7 @@ def path(
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {reading.file.name}")
         table = reading.table()
-        for note in table.notes:
+        for note in (*table.notes, *units_note(table.X, options)):
             terminal.note(f"note: {note}")
         steps.next("Following the path")
         found = cardinality_path(named(table), **options)
@@ -54,6 +54,8 @@ def path(
             "n_nonzeros": [int(k) for k in found.n_nonzeros],
             "values": [float(v) for v in found.values],
             "ratio": [float(r) for r in found.ratio],
+            "recovered": [float(r) for r in found.recovered],
+            "pca_recovered": found.pca_recovered,
             "suggested": size,
             "why": why,
             "files": [str(output), str(picture)],
@@ -76,13 +78,16 @@ def _print(terminal: Terminal, found: Any, size: int, why: str) -> None:
     table.add_column("features", justify="right")
     table.add_column("variance", justify="right")
     table.add_column("of PCA", justify="right")
+    table.add_column("recovered", justify="right")
     table.add_column("", style="blue")
     step = max(1, len(found.n_nonzeros) // SHOWN)
     for i, k in enumerate(found.n_nonzeros):
         if i % step == 0 or k == size or i == len(found.n_nonzeros) - 1:
             style = "bold" if k == size else None
             ratio = float(found.ratio[i])
-            values = (str(k), f"{found.values[i]:.4g}", percent(ratio), bar(ratio, 1.0, 20))
-            table.add_row(*values, style=style)
+            values = (str(k), f"{found.values[i]:.4g}", percent(ratio))
+            share = percent(float(found.recovered[i]))
+            table.add_row(*values, share, bar(ratio, 1.0, 20), style=style)
     terminal.show(table)
+    terminal.say(f"\nPCA recovers {percent(found.pca_recovered)} of all features' variance.")
     terminal.say(f"\nSuggested size: {size} ({why}).")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Self
 
 import numpy as np
@@ -62,6 +63,12 @@ class L1Budget:
     forbidden: Indices = field(default_factory=lambda: NONE)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.n_features, Integral):
+            msg = (
+                f"n_features={self.n_features} must be a whole number of features; the budget goes "
+                f"by name: L1Budget(budget={self.n_features})"
+            )
+            raise ValueError(msg)
         if not self.budget >= 1:
             msg = f"budget={self.budget} must be at least 1, the budget of a single feature"
             raise ValueError(msg)

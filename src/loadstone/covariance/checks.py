@@ -17,6 +17,8 @@ from loadstone.covariance.protocol import Array
 Names = Sequence[str] | Array
 #: Beyond this, or its inverse, squares of variances overflow or vanish.
 LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
+#: Ratio of the largest to the smallest variance from which on scaling is suggested.
+UNEVEN = 1e4
 
 
 #: What scikit-learn's own check of arrays is asked for.
@@ -191,6 +193,23 @@ def constant_remark(moments: Moments, names: Names | None) -> tuple[str, ...]:
     return (
         f"{constant.size} constant feature(s) are never selected: {named_features(constant, names)}",
     )
+
+
+def units_remark(moments: Moments) -> tuple[str, ...]:
+    """What a person should hear of features in units that differ by orders of magnitude."""
+    factor = unevenness(moments.variance[~moments.constant])
+    if factor <= UNEVEN:
+        return ()
+    return (
+        f"the variances of the features differ by a factor of {factor:.0e}, so the largest decide; "
+        "standardize=True gives every feature the same say, standardize=False says that this is meant",
+    )
+
+
+def unevenness(variance: Array) -> float:
+    """The largest variance over the smallest, of features that vary."""
+    variance = variance[np.isfinite(variance) & (variance > 0)]
+    return float(variance.max() / variance.min()) if variance.size > 1 else 1.0
 
 
 def named_features(indices: Iterable[int], names: Names | None, at_most: int = 5) -> str:

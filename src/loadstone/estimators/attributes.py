@@ -56,6 +56,12 @@ COMPONENTS: dict[str, Attribute] = {
     "n_iter_": Attribute("int", "Largest number of iterations of a component."),
     "stop_reason_": Attribute("list of str", "Why each search ended."),
     "objective_": Attribute("list of ndarray", "Variance along the search of each component."),
+    "looked_at_": Attribute(
+        "dict or None",
+        "How far the search looked, where wide data out of core was not looked at as a whole:\n"
+        "``n_features`` of a working set, ``n_pricings`` in which all features were asked\n"
+        "whether they want in, and ``n_wanting``, how many did when asked for the last time.",
+    ),
 }
 
 #: What components with proofs have on top.
@@ -64,6 +70,11 @@ CERTIFICATES: dict[str, Attribute] = {
         "list of Certificate",
         "The proof of each component, to inspect, verify and save. Each says what it is\n"
         "relative to: the data, what earlier components left, or the features they did not use.",
+    ),
+    "joint_certificate_": Attribute(
+        "JointCertificate",
+        "What all components reach together, and a proven limit of it: the adjusted variance,\n"
+        "and the sum of the variances where the relation of the components bounds it.",
     ),
     "upper_bound_": Attribute(_EACH, "Proven limits of the variance of each component."),
     "gap_": Attribute(_EACH, "Variance each component might still be missing."),

@@ -27,7 +27,7 @@ from loadstone.estimators.docstring import composed
 from loadstone.estimators.found import Fitted, Found, Task, store, tell
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.projection import ComponentsMixin
-from loadstone.estimators.reading import Reading, read, read_covariance
+from loadstone.estimators.reading import Reading, in_memory, read, read_covariance
 
 __all__ = ["Components", "FitMixin", "field", "seeded"]
 
@@ -37,7 +37,7 @@ __all__ = ["Components", "FitMixin", "field", "seeded"]
 class FitMixin(CallbackSupportMixin):
     """The one ``fit`` of all estimators; a subclass writes :meth:`_search`."""
 
-    standardize: bool = False
+    standardize: bool | None = None
     route: str = "auto"
     random_state: Any = 0
 
@@ -76,6 +76,10 @@ class FitMixin(CallbackSupportMixin):
 
     def _needs_rows(self) -> bool:
         """Whether the search looks at single samples."""
+        return False
+
+    def _looks_at_all(self) -> bool:
+        """Whether the search looks at every feature again and again, out of core or not."""
         return False
 
     def _n_tasks(self) -> int | None:
@@ -120,13 +124,13 @@ class FitMixin(CallbackSupportMixin):
         self : object
             Fitted, with ``mean_`` zero where the matrix comes without a mean.
         """
-        return self._fit(read_covariance(S, n_samples, standardize=self.standardize))
+        return self._fit(read_covariance(S, n_samples, standardize=bool(self.standardize)))
 
     def _read(self, X: Any, sample_weight: Any) -> Reading:
         return read(
             X,
             sample_weight,
-            standardize=self.standardize,
+            standardize=bool(self.standardize),
             route=self.route,
             n_products=self._expected_products(),
             missing=self._allows_missing,
@@ -134,7 +138,8 @@ class FitMixin(CallbackSupportMixin):
         )
 
     def _fit(self, data: Reading) -> Self:
-        tell(data)
+        tell(data.minding_units(standardize=self.standardize))
+        data = in_memory(data) if self._looks_at_all() else data
         context = self._init_callback_context(max_subtasks=self._n_tasks())
         context.call_on_fit_task_begin(estimator=self)
         found = self._search(Task(data, seeded(self.random_state), _Callbacks(self, context)))
@@ -191,5 +196,5 @@ def seeded(random_state: Any) -> np.random.Generator:
 
 @lru_cache(maxsize=64)
 def _first_draw(seed: int) -> int:
-    """The first number of a ``RandomState``, which takes longer to set up than a small fit."""
+    """The first number of a ``RandomState``, which takes long to set up beside a small fit."""
     return int(check_random_state(seed).randint(2**31 - 1))

@@ -38,6 +38,12 @@ def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]
     if n_nonzero is None or np.ndim(n_nonzero) == 0:
         return [_size(n_nonzero, n_features)] * n_components
     sizes = list(n_nonzero)
+    if any(isinstance(size, str) for size in sizes):
+        msg = (
+            f"n_nonzero={n_nonzero!r} mixes sizes and words; 'auto' chooses one size for all "
+            "components and stands alone, otherwise give a number for each"
+        )
+        raise ValueError(msg)
     if len(sizes) != n_components:
         msg = (
             f"n_nonzero has {len(sizes)} values for n_components={n_components}; "

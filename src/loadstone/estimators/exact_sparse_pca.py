@@ -10,12 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loadstone._sklearn_compat import Interval
-from loadstone.certificates import Certificate, prove
+from loadstone.certificates import Certificate, JointCertificate, prove
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
 from loadstone.estimators.found import Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
 from loadstone.estimators.sequential import Rival, SequentialComponents
+from loadstone.extraction import Plan, prove_jointly
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.exact import ExactSearch
@@ -101,11 +104,15 @@ class ExactSparsePCA(SequentialComponents):
         # Proofs report their progress as tasks too, and nobody knows how many.
         return None
 
+    def _looks_at_all(self) -> bool:
+        return True
+
     def _proofs(
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
     ) -> list[Certificate] | None:
         certificates = []
-        for (w, S, constraint, name), search in zip(rivals, searches, strict=True):
+        S = task.data.S
+        for (w, constraint, earlier), search in zip(rivals, searches, strict=True):
             certificate = search.details.get("certificate")
             # The search may have spoken about another component than the one returned.
             if certificate is None or not np.array_equal(certificate.loading != 0, w != 0):
@@ -116,6 +123,15 @@ class ExactSparsePCA(SequentialComponents):
                     effort="full",
                     time_limit=self.time_limit,
                     gap_tol=self.gap_tol,
+                    earlier=earlier,
                 )
-            certificates.append(replace(certificate, relative_to=name))
+            else:
+                certificate = replace(certificate, constraint=constraint)
+                certificate = certificate.restated(S, earlier, w)
+            certificates.append(certificate)
         return certificates
+
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        return prove_jointly(task.data.S, loadings, constraints, plan, "standard")

@@ -80,6 +80,13 @@ def _refuse(model: Any, X: Any, covariance: Any, n_components: Any) -> None:
     if (X is None) == (covariance is None):
         msg = "give either the data X or the covariance the model was fitted on"
         raise ValueError(msg)
+    if isinstance(X, Integral):
+        msg = (
+            f"add_components({X}) gives a number where the data goes: the components are found in "
+            f"the data of the fit, so use add_components(X, {X}) or "
+            f"add_components(covariance=S, n_components={X})"
+        )
+        raise TypeError(msg)
     if not isinstance(n_components, Integral) or n_components < 1:
         msg = f"n_components={n_components!r} must be a whole number of at least 1"
         raise ValueError(msg)
@@ -104,7 +111,7 @@ def _same_data(model: SequentialComponents, X: Any, covariance: Any, sample_weig
         covariance = X
     if covariance is not None:
         n_samples = None if np.isnan(model.n_samples_) else model.n_samples_
-        data = read_covariance(covariance, n_samples, standardize=model.standardize)
+        data = read_covariance(covariance, n_samples, standardize=bool(model.standardize))
         data = replace(data, names=_same_names(model, data.names))
     else:
         rows = check_new_rows(model, X)
@@ -112,7 +119,7 @@ def _same_data(model: SequentialComponents, X: Any, covariance: Any, sample_weig
             rows,
             check_weights(sample_weight, rows),
             vars(model).get("feature_names_in_"),
-            standardize=model.standardize,
+            standardize=bool(model.standardize),
             route=model.route,
             n_products=model._expected_products(),
         )

@@ -16,7 +16,7 @@ from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
 from loadstone.estimators.reading import Reading, read
 from loadstone.loadings import Loadings
-from loadstone.metrics import marginal_variance
+from loadstone.metrics import adds_variance, marginal_variance
 from loadstone.registry import About
 from loadstone.solvers.coordinate_ascent import CoordinateAscent, scaled_penalties
 from loadstone.solvers.fitted_model import spread
@@ -50,9 +50,10 @@ class NSPCA(Components):
         directions, or given components.
     n_init : int, default=1
         Number of starts; all but the first are random. The best objective wins.
-    route : {"auto", "gram", "data"}, default="auto"
-        Form the covariance matrix, or work on the data. With more features than samples
-        the matrix is never formed unless asked for.
+    route : {"auto", "gram", "data", "wide"}, default="auto"
+        Form the covariance matrix, or work on the data, or on columns of wide data as far as
+        they fit in memory. With more features than samples the matrix is never formed unless
+        asked for.
     max_iter : int, default=1000
         Largest number of sweeps over all entries, for each start.
     tol : float, default=1e-7
@@ -159,10 +160,13 @@ class NSPCA(Components):
             msg = f"alpha={alpha} must be positive and beta={beta} at least 0, as in the paper"
             raise ValueError(msg)
         model = cls(n_components, **parameters)
-        S = read(X, standardize=model.standardize, route=model.route).S
+        S = read(X, standardize=bool(model.standardize), route=model.route).S
         eigenvalue = float(leading_eigenpairs(S, 1)[0][0]) * (S.n_samples - 1.0)
         overlap, sparsity = scaled_penalties(alpha, beta, eigenvalue, S.n_features)
         return model.set_params(overlap_penalty=overlap, sparsity_penalty=sparsity)
+
+    def _looks_at_all(self) -> bool:
+        return True
 
     def _n_tasks(self) -> int:
         return 1
@@ -183,11 +187,14 @@ class NSPCA(Components):
         task.component(0, found)
         order = np.argsort(-marginal_variance(local, found.matrix), kind="stable")
         loadings = spread(found.matrix[:, order], varying, S.n_features)
+        loadings = loadings if self.n_nonzero is None else _cut(S, loadings, sizes)
+        adding = adds_variance(S, loadings)
+        repeated = None if adding.all() else "the others repeat what these say"
         return Found(
-            loadings=loadings if self.n_nonzero is None else _cut(S, loadings, sizes),
+            loadings=loadings[:, adding],
             searches=(found,),
-            values=_raw_values(found, order, varying, task.data),
-            shortfall=self._shortfall(found),
+            values=_raw_values(found, order[adding], varying, task.data),
+            shortfall=repeated or self._shortfall(found),
         )
 
     def _starts(self, varying: Array, n_features: int, rng: np.random.Generator) -> list[Array]:

@@ -76,11 +76,16 @@ SHARED: dict[str, Parameter] = {
     ),
     "renormalize": Parameter("bool", "Re-optimise the loadings on the support found.", ["boolean"]),
     "standardize": Parameter(
-        "bool", "Scale each feature to unit variance, without copying the data.", ["boolean"]
+        "bool or None",
+        "Scale each feature to unit variance, without copying the data. ``None`` does not, and\n"
+        "warns where variances differ by more than a factor of 10 000.",
+        ["boolean", None],
     ),
     "route": Parameter(
-        '{"auto", "gram", "data"}',
-        "Form the covariance matrix, or work on the data. Both give the same answer.",
+        '{"auto", "gram", "data", "wide"}',
+        "Form the covariance matrix, or work on the data. Both give the same answer. The wide\n"
+        "route, for few samples of very many features out of core, reads them a handful of\n"
+        "times and looks at a working set; see the page on large data.",
         [StrOptions(set(ROUTES))],
     ),
     "forced": Parameter(

@@ -15,6 +15,7 @@ from loadstone.covariance import (
     ExplicitCovariance,
     Moments,
     SampleCovariance,
+    SampleGram,
     covariance_of,
     materialise,
 )
@@ -23,6 +24,7 @@ from loadstone.covariance.checks import (
     check_rows,
     check_weights,
     constant_remark,
+    units_remark,
 )
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.given import check_covariance
@@ -68,6 +70,12 @@ class Reading:
     def n_features(self) -> int:
         """Number of features."""
         return self.S.n_features
+
+    def minding_units(self, *, standardize: bool | None) -> Reading:
+        """The same with a remark on units, where nobody has said whether to scale."""
+        if standardize is not None:
+            return self
+        return replace(self, remarks=(*self.remarks, *units_remark(self.moments)))
 
 
 def read(
@@ -118,6 +126,15 @@ def read(
     how: dict[str, Any] = {"route": route, "n_products": n_products, "missing": missing}
     reading = read_rows(rows, weights, names, standardize=standardize, **how)
     return replace(reading, rows=rows, weights=weights) if keep_rows else reading
+
+
+def in_memory(data: Reading) -> Reading:
+    """The same with all columns of wide data in memory; refused with the size where they do not fit."""
+    if not isinstance(data.S, SampleGram):
+        return data
+    everything = np.arange(data.n_features)
+    data.S.columns(everything)
+    return replace(data, S=data.S.restrict(everything))
 
 
 def read_rows(

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from loadstone._sklearn_compat import StrOptions
-from loadstone.certificates import Certificate
+from loadstone.certificates import Certificate, Earlier, JointCertificate
 from loadstone.constraints import Constraint
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.checks import (
     build_constraints,
@@ -24,16 +24,16 @@ from loadstone.extraction import (
     Orthogonality,
     Plan,
     competitions,
-    one_by_one,
+    extract,
     signed,
 )
 from loadstone.loadings import Loadings
 from loadstone.solvers.protocol import Solver
 
 #: Parts of a plan that are parameters of some estimators.
-PLANNED = ("deflation", "refine", "renormalize")
-#: A component, and what it competes for: covariance, constraint, and what to call them.
-Rival = tuple[Array, Covariance, Constraint, str]
+PLANNED = ("deflation", "refine", "renormalize", "objective")
+#: A component, what it may look like, and what earlier ones left to it.
+Rival = tuple[Array, Constraint, Earlier]
 
 
 class SequentialComponents(Components):
@@ -65,6 +65,12 @@ class SequentialComponents(Components):
         """Certificates of the components that have none yet, where asked for."""
         return None
 
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        """What is proven about all components together, where asked for."""
+        return None
+
     def _n_tasks(self) -> int | None:
         return self.n_components
 
@@ -82,7 +88,7 @@ class SequentialComponents(Components):
     ) -> Found:
         """One component for each constraint, those that are there already included."""
         plan = self.plan(task)
-        extraction = one_by_one(
+        extraction = extract(
             task.data.S,
             constraints,
             plan,
@@ -90,17 +96,20 @@ class SequentialComponents(Components):
             starts=starts,
             report=task.component,
             earlier=earlier,
+            n_pricings=task.n_pricings,
         )
         loadings = signed(extraction.matrix, constraints)
-        compete = competitions(task.data.S, loadings, constraints, plan, extraction.left)
+        compete = competitions(loadings, constraints, plan)
         rivals = ((w, *rival) for w, rival in zip(loadings.T, compete, strict=True))
         proofs = self._proofs(task, islice(rivals, len(known), None), extraction.searches)
         return Found(
             loadings=loadings,
             searches=extraction.searches,
             certificates=None if proofs is None else (*known, *proofs),
+            joint=self._together(task, loadings, constraints, plan),
             values=self._values(extraction),
             shortfall=extraction.exhausted,
+            looked=extraction.looked,
         )
 
     def plan(self, task: Task) -> Plan:

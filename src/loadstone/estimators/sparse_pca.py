@@ -11,7 +11,7 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
-from loadstone.certificates import Certificate, prove
+from loadstone.certificates import RECOVERED, SUM, Certificate, JointCertificate, prove
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
@@ -22,12 +22,13 @@ from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sequential import Rival, SequentialComponents
-from loadstone.extraction import signed
+from loadstone.extraction import Plan, prove_jointly, signed
 from loadstone.extraction.size import SizeChoice, choose_size, size_ladder
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
 from loadstone.solvers.recovery.solver import Recovery
+from loadstone.solvers.search.tiny import is_tiny
 
 
 class SparsePCA(ExtendableMixin, SequentialComponents):
@@ -47,12 +48,15 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         which is PCA.
     target : float, default=0.9
         For ``n_nonzero="auto"``: share of the variance PCA recovers.
-    objective : {"variance", "recovery"}, default="variance"
+    objective : {"variance", "recovery", "sum"}, default="variance"
         What components are best at: the variance of their scores, which finds groups of
         features that belong together, or how much of *all* features a regression on their
         scores recovers, which finds the few features that stand for the rest. Recovery has
-        no signs, relations or certificates; hold out samples to judge it where
-        ``n_components * n_nonzero`` is not small against their number.
+        no signs or relations, and one proof for each component beside the others; hold out
+        samples to judge it where ``n_components * n_nonzero`` is not small against their
+        number. ``"sum"`` is the sum of the variances of disjoint, orthogonal or uncorrelated
+        components, all at once and in place of ``refine``: for disjoint ones exactly, where
+        there are few features.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are searched and how long they are polished.
     max_iter : int, default=100
@@ -134,7 +138,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         "orthogonality": SHARED["orthogonality"].rule,
         "n_nonzero": [StrOptions({"auto"}), *SHARED["n_nonzero"].rule],
         "target": [Interval(Real, 0, 1, closed="right")],
-        "objective": [StrOptions({"variance", "recovery"})],
+        "objective": [StrOptions({"variance", "recovery", "sum"})],
         "effort": [StrOptions(set(PORTFOLIOS))],
         "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
     }
@@ -143,6 +147,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     def _n_tasks(self) -> int | None:
         # Proofs report their progress as tasks too, and nobody knows how many.
         return None if self.certify else self.n_components
+
+    def _looks_at_all(self) -> bool:
+        return self.objective == "recovery"
 
     def _sizes_on(self, n_components: int, n_features: int) -> list[int]:
         """How many features each component may use; the size chosen where none was given."""
@@ -172,13 +179,13 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     def _size(self, task: Task) -> SizeChoice[Found]:
         """The size for ``n_nonzero="auto"``, by quick searches."""
-        quick, quiet = self._quick(task.data), replace(task, report=silent)
+        quick, quiet = self._quick(task.data), replace(task, report=silent, n_pricings=0)
 
         def find(size: int) -> Found:
             return replace(quick, n_nonzero=size)._sized(quiet)
 
-        ladder = self._ladder(task.data)
-        return choose_size(task.data.S, self.n_components, ladder, self.target, find)
+        S, ladder = task.data.S, self._ladder(task.data)
+        return choose_size(S, self.n_components, ladder, self.target, find)
 
     def _of_size(self, choice: SizeChoice[Found], task: Task) -> Found:
         """The components of the size chosen, which are there already where no effort is spared."""
@@ -192,10 +199,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     def _quick(self, data: Reading) -> SparsePCA:
         """The same at the smallest effort; itself where its own is no more than that."""
-        if PORTFOLIOS[self.effort].is_least(data.S) and not self.certify:
+        if is_tiny(data.S) and PORTFOLIOS[self.effort].is_least(data.S) and not self.certify:
             return self
-        refine = "warm" if self.refine else False
-        return replace(self, effort="fast", certify=False, refine=refine)
+        return replace(self, effort="fast", certify=False, refine="warm" if self.refine else False)
 
     def _ladder(self, data: Reading) -> Array:
         """Sizes to choose from: room for what is forced, features enough for every component."""
@@ -212,16 +218,18 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         return size_ladder(max(1, n_available), max(1, forced.size))
 
     def _sized(self, task: Task) -> Found:
-        if self.objective == "variance":
+        if self.objective != "recovery":
             return super()._search(task)
         constraints = self.constraints_on(task.data)
         self._refuse_recovery(constraints)
-        variance = self._found(task, constraints)
+        quick = replace(self, certify=False)
+        variance = quick._found(task, constraints)
         n_found = variance.loadings.shape[1]
         kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
         search = Recovery()(task.data.S, kept, [variance.loadings])
         loadings = signed(search.matrix, kept)
-        return replace(variance, loadings=loadings, searches=(search,))
+        joint = self._together(task, loadings, kept, self.plan(task))
+        return replace(variance, loadings=loadings, searches=(search,), joint=joint)
 
     def _refuses_more(self) -> str | None:
         if self.objective == "variance":
@@ -236,8 +244,6 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         reason = next(filter(None, map(Recovery().unsuited, constraints)), None)
         if self.orthogonality != "none":
             reason = f'it has no orthogonality={self.orthogonality!r}; use "none"'
-        elif self.certify:
-            reason = f"certify={self.certify!r} proves variances, not what is recovered; use False"
         if reason is not None:
             msg = f"objective='recovery': {reason}"
             raise ValueError(msg)
@@ -251,6 +257,23 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         if not self.certify:
             return None
         return [
-            prove(S, constraint, w, effort=self.certify, relative_to=name, progress=task.proof)
-            for w, S, constraint, name in rivals
+            prove(
+                task.data.S,
+                constraint,
+                w,
+                effort=self.certify,
+                earlier=earlier,
+                progress=task.proof,
+            )
+            for w, constraint, earlier in rivals
         ]
+
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        if not self.certify:
+            return None
+        quantity = {"sum": SUM, "recovery": RECOVERED}.get(self.objective)
+        return prove_jointly(
+            task.data.S, loadings, constraints, plan, self.certify, quantity=quantity
+        )

@@ -1,6 +1,6 @@
 """How many components, and how they are related."""
 
-from loadstone.extraction.competition import competitions, signed
+from loadstone.extraction.competition import competitions, prove_jointly, signed
 from loadstone.extraction.one_by_one import (
     Extraction,
     Plan,
@@ -12,6 +12,7 @@ from loadstone.extraction.orthogonality import (
     Orthogonality,
     orthogonality_violation,
 )
+from loadstone.extraction.priced import extract
 
 __all__ = [
     "ORTHOGONALITIES",
@@ -20,7 +21,9 @@ __all__ = [
     "Plan",
     "RefusedConstraintError",
     "competitions",
+    "extract",
     "one_by_one",
     "orthogonality_violation",
+    "prove_jointly",
     "signed",
 ]

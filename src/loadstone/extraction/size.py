@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import Array, Covariance, leading_eigenvalues
 from loadstone.metrics import recovered_variance
 
 #: Largest size that is chosen: beyond it a component is no longer read.
@@ -84,7 +84,7 @@ def choose_size(
     find : callable
         Components of a size.
     """
-    eigenvalues = leading_eigenpairs(S, min(n_components, S.n_features), 1e-4)[0]
+    eigenvalues = leading_eigenvalues(S, min(n_components, S.n_features), 1e-4)
     best = float(np.maximum(eigenvalues, 0).sum())
     shares: dict[int, float] = {}
     found: dict[int, Fit] = {}

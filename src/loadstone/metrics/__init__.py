@@ -1,6 +1,7 @@
 """How good components are: functions of a covariance and loadings."""
 
 from loadstone.metrics.explained_variance import (
+    adds_variance,
     adjusted_from_scores,
     adjusted_variance,
     correlation_from_scores,
@@ -18,6 +19,7 @@ from loadstone.metrics.recovered_variance import (
 )
 
 __all__ = [
+    "adds_variance",
     "adjusted_from_scores",
     "adjusted_variance",
     "correlation_from_scores",

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array, Covariance, SampleGram, score_moments
 from loadstone.covariance.symmetric import pseudo_inverse
 
 
 def score_covariance(S: Covariance, loadings: Array) -> Array:
     """``W'SW``: covariance of the scores, one pass."""
+    if isinstance(S, SampleGram):
+        return score_moments(S, loadings)[0]
     G = loadings.T.astype(np.float64) @ (S @ loadings).astype(np.float64)
     return (G + G.T) / 2
 
@@ -53,6 +55,13 @@ def adjusted_from_scores(G: Array) -> Array:
     return adjusted
 
 
+def adds_variance(S: Covariance, loadings: Array) -> Array:
+    """Which components explain anything that those before them do not, as a mask."""
+    eps = float(np.finfo(S.dtype).eps)
+    negligible = max(1e-10, 100 * eps) * total_variance(S)
+    return np.asarray(adjusted_variance(S, loadings) > negligible)
+
+
 def span_variance(S: Covariance, loadings: Array) -> float:
     """Variance of the data projected on the span of the components."""
     Q = np.linalg.qr(loadings.astype(np.float64))[0].astype(S.dtype)
@@ -65,10 +74,9 @@ def regressed_variance(S: Covariance, loadings: Array) -> float:
     Nothing is left to find once this is the total variance, whatever the angles between
     the components.
     """
-    SW = (S @ loadings).astype(np.float64)
-    G = loadings.T.astype(np.float64) @ SW
-    inverse = pseudo_inverse((G + G.T) / 2, 1e3 * float(np.finfo(S.dtype).eps))
-    return float(np.sum(inverse * (SW.T @ SW)))
+    G, M = score_moments(S, loadings)
+    inverse = pseudo_inverse(G, 1e3 * float(np.finfo(S.dtype).eps))
+    return float(np.sum(inverse * M))
 
 
 def total_variance(S: Covariance) -> float:

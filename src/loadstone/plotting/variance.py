@@ -12,7 +12,12 @@ from loadstone.plotting.style import MUTED, axes_or_new, colour_of, plain
 
 
 def plot_variance_path(
-    path: Any, *, pca_variance: float | None = None, chosen: int | None = None, ax: Any = None
+    path: Any,
+    *,
+    pca_variance: float | None = None,
+    chosen: int | None = None,
+    recovered: bool = False,
+    ax: Any = None,
 ) -> Any:
     """Draw the variance a component reaches against the number of features it uses.
 
@@ -26,6 +31,8 @@ def plot_variance_path(
         that of the path.
     chosen : int, optional
         A number of features to mark.
+    recovered : bool, default=False
+        Draw what the component recovers of all features instead, in per cent.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -37,6 +44,9 @@ def plot_variance_path(
     values = np.asarray(path.values, dtype=np.float64)
     bounds = upper_bounds_of(path)
     pca = pca_variance_of(path) if pca_variance is None else pca_variance
+    if recovered:
+        # Bounds are about the variance of the scores.
+        values, bounds, pca = 100 * path.recovered, None, 100 * path.pca_recovered
     ax = axes_or_new(ax, (6.4, 4.2))
     if bounds is not None:
         known = np.isfinite(bounds)
@@ -54,7 +64,7 @@ def plot_variance_path(
         ax.set_xscale("log")
     ax.set_ylim(bottom=0)
     ax.set_xlabel("features in the component")
-    ax.set_ylabel("variance")
+    ax.set_ylabel("% of all features' variance recovered" if recovered else "variance")
     ax.legend(frameon=False, loc="lower right")
     return plain(ax)
 
@@ -76,7 +86,7 @@ def _mark(ax: Any, sizes: Any, values: Any, chosen: int) -> None:
 
 
 def plot_scree(estimator: Any, X: Any = None, *, cumulative: bool = False, ax: Any = None) -> Any:
-    """Draw the adjusted variance of each component, beside PCA's where ``X`` is given.
+    """Draw the variance of components, beside PCA's where ``X`` is given.
 
     Parameters
     ----------
@@ -85,7 +95,8 @@ def plot_scree(estimator: Any, X: Any = None, *, cumulative: bool = False, ax: A
     X : array-like, optional
         The data it was fitted to.
     cumulative : bool, default=False
-        Draw sums over components.
+        Draw what the first 1, 2, ... components reach together, and what they recover of
+        all features; else the adjusted variance of each.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -96,6 +107,10 @@ def plot_scree(estimator: Any, X: Any = None, *, cumulative: bool = False, ax: A
     check_is_fitted(estimator, "components_")
     ratio = np.asarray(estimator.explained_variance_ratio_, dtype=np.float64)
     series = [(ratio, colour_of(0), "adjusted variance")]
+    recovered = vars(estimator).get("recovered_variance_ratio_")
+    if cumulative and recovered is not None:
+        # A cumulative number already: differences add up to it.
+        series.append((np.diff(recovered, prepend=0.0), colour_of(1), "recovered variance"))
     if X is not None:
         plain_ratio = pca_variances(estimator, X) / estimator.total_variance_
         series.append((plain_ratio, MUTED, "PCA, all features"))

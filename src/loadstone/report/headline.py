@@ -14,8 +14,8 @@ def headline_of(summary: dict[str, Any]) -> str:
     count = len(components)
     parts = [
         f"{count} component{'s' if count > 1 else ''}",
-        f"{grouped(data['n_features_used'])} of {grouped(data['n_features'])} features",
-        _variance(summary),
+        f"{grouped(data['n_features_used'])} of {grouped(data['n_features'])} features used",
+        _recovered(summary, "recovers" if count == 1 else "recover"),
     ]
     sentence = ", ".join(part for part in parts if part)
     proof = _proof(components)
@@ -24,12 +24,20 @@ def headline_of(summary: dict[str, Any]) -> str:
     return said if allowed is None else f"{said} Allowed were {allowed}."
 
 
-def _variance(summary: dict[str, Any]) -> str:
-    pca = summary["pca"]
-    if pca is not None and pca["share_reached"] is not None:
-        return f"{percent(pca['share_reached'])} of the variance PCA reaches with all of them"
-    together = summary["components"][-1]["cumulative_ratio"]
-    return "" if together is None else f"{percent(together)} of the variance"
+def _recovered(summary: dict[str, Any], verb: str) -> str:
+    """What the components say of all features, beside PCA; and of held-out samples if that is known."""
+    share = summary["components"][-1]["recovered_ratio"]
+    if share is None:
+        together = summary["components"][-1]["cumulative_ratio"]
+        return "" if together is None else f"{percent(together)} of the variance"
+    pca, held_out = summary["pca"], summary["held_out"]
+    said = f"{verb} {percent(share)} of all features' variance"
+    if pca is not None:
+        said += f", PCA with as many components {percent(pca['recovered_ratio'][-1])}"
+    if held_out is not None:
+        recovered, plain = signed_percent(held_out["recovered"]), signed_percent(held_out["pca"])
+        said += f" (of held-out samples {recovered}, PCA {plain})"
+    return said
 
 
 def _proof(components: list[dict[str, Any]]) -> str:
@@ -51,6 +59,11 @@ def percent(ratio: float) -> str:
     """A share in whole per cent, or with one digit where that would say nothing."""
     value = 100 * ratio
     return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
+
+
+def signed_percent(ratio: float) -> str:
+    """The same of a share that may be below zero: predictions can do harm."""
+    return percent(ratio) if ratio >= 0 else f"-{percent(-ratio)}"
 
 
 def floor_percent(ratio: float) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.files.atomic import refuse_existing, writing
-from loadstone.report.headline import floor_percent, grouped, percent
+from loadstone.report.headline import floor_percent, grouped, percent, signed_percent
 from loadstone.report.summarise import summarise
 
 #: Scripts in the order they build on each other; each is a plain file to read and edit.
@@ -135,7 +135,8 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(percent=percent, grouped=grouped, floor_percent=floor_percent)
+    filters = (percent, signed_percent, grouped, floor_percent)
+    environment.filters.update({write.__name__: write for write in filters})
     return environment
 
 

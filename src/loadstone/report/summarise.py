@@ -15,8 +15,9 @@ from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.projection import groups_of
 from loadstone.plotting.fitted import names_of, pca_variances, ranked_features
 from loadstone.plotting.overlap import support_overlap
-from loadstone.report.evidence import certificate_summaries, path_summary
-from loadstone.report.headline import headline_of
+from loadstone.report.evidence import certificate_summaries, joint_summary, path_summary
+from loadstone.report.headline import headline_of, signed_percent
+from loadstone.selection.held_out import N_FOLDS, cross_validated_recovery, fits_anything
 
 #: Loadings per component and samples that are listed; what is left out is said.
 MAX_LOADINGS = 1000
@@ -67,8 +68,8 @@ def summarise(
     >>> from loadstone import SparsePCA, summarise
     >>> wine = load_wine(as_frame=True)
     >>> model = SparsePCA(2, n_nonzero=3, standardize=True).fit(wine.data)
-    >>> summarise(model, wine.data)["headline"]
-    '2 components, 6 of 13 features, 63 % of the variance PCA reaches with all of them.'
+    >>> summarise(model)["headline"]
+    "2 components, 6 of 13 features used, recover 50 % of all features' variance."
     """
     check_is_fitted(estimator, "components_")
     as_it_is = X is None or isinstance(X, SampleCovariance) or hasattr(X, "columns")
@@ -87,6 +88,7 @@ def summarise(
         "data": _data(estimator, rows),
         "components": _components(estimator, names, notes),
         "pca": None if X is None else _pca(estimator, X),
+        "held_out": None if rows is None else _held_out(estimator, rows, notes),
         "overlap": support_overlap(estimator).tolist(),
         "scores": None if rows is None else _scores(estimator, rows, labels, sample_names, notes),
         "path": None if path is None else path_summary(path, names),
@@ -94,6 +96,7 @@ def summarise(
     certificates = certificate_summaries(estimator)
     for component, certificate in zip(summary["components"], certificates, strict=True):
         component["certificate"] = certificate
+    summary["joint"] = joint_summary(estimator)
     summary["headline"] = headline_of(summary)
     summary["notes"] = notes
     return summary
@@ -112,6 +115,8 @@ def _data(estimator: Any, X: Any) -> dict[str, Any]:
 
 def _components(estimator: Any, names: Any, notes: list[str]) -> list[dict[str, Any]]:
     ratios = np.asarray(estimator.explained_variance_ratio_, dtype=np.float64)
+    # Models saved by the first release do not know it.
+    recovered = vars(estimator).get("recovered_variance_ratio_", np.full(ratios.size, np.nan))
     marginal = getattr(estimator, "marginal_variance_", estimator.explained_variance_)
     stops = getattr(estimator, "stop_reason_", None)
     groups = groups_of(estimator)
@@ -129,6 +134,7 @@ def _components(estimator: Any, names: Any, notes: list[str]) -> list[dict[str, 
                 "n_nonzero": int(ranked.size),
                 "explained_variance_ratio": plain_number(ratios[j]),
                 "cumulative_ratio": plain_number(ratios[: j + 1].sum()),
+                "recovered_ratio": plain_number(recovered[j]),
                 "explained_variance": plain_number(estimator.explained_variance_[j]),
                 "marginal_variance": plain_number(marginal[j]),
                 "stop_reason": _stop_reason(stops, j),
@@ -153,7 +159,30 @@ def _pca(estimator: Any, X: Any) -> dict[str, Any] | None:
     reached = float(np.sum(estimator.explained_variance_))
     return {
         "explained_variance_ratio": [plain_number(v) for v in ratio],
+        "recovered_ratio": [plain_number(v) for v in np.cumsum(ratio)],
         "share_reached": plain_number(reached / variances.sum()) if variances.sum() > 0 else None,
+    }
+
+
+def _held_out(estimator: Any, rows: Any, notes: list[str]) -> dict[str, Any] | None:
+    """What is recovered of held-out samples, where what is recovered in sample says little."""
+    if not fits_anything(estimator) or rows.shape[0] < 2 * N_FOLDS:
+        return None
+    try:
+        found = cross_validated_recovery(estimator, rows)
+    except (TypeError, ValueError):
+        # Missing values, folds in which nothing varies, rows that are not in memory.
+        return None
+    notes.append(
+        f"The components use {int(estimator.cardinality_.sum())} features and there are "
+        f"{rows.shape[0]} samples: what they recover of these is flattered. Of samples held out of "
+        f"the fit, one of {N_FOLDS} parts at a time, they recover "
+        f"{signed_percent(found.recovered[-1])} of the variance, PCA {signed_percent(found.pca[-1])}."
+    )
+    return {
+        "recovered": plain_number(found.recovered[-1]),
+        "pca": plain_number(found.pca[-1]),
+        "n_folds": N_FOLDS,
     }
 
 

@@ -112,6 +112,7 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
     method: str = "component"
     entropy_search: str = "ranking"
     effort: str = "balanced"
+    standardize: bool | None = False
 
     support_: ClassVar[Array]
     ranking_: ClassVar[Array]

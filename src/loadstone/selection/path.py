@@ -6,8 +6,9 @@ for data, with checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -15,19 +16,29 @@ import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    SampleGram,
+    leading_eigenvalues,
+    variances_of,
+)
+from loadstone.covariance.working_set import Looked
 from loadstone.estimators.found import Found, store
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.extraction import signed
 from loadstone.loadings import Loadings, Stop
+from loadstone.metrics import total_variance
 from loadstone.selection.path_bounds import upper_bounds
 from loadstone.selection.path_starts import (
     StartEffort,
     search_size,
     start_directions,
 )
+from loadstone.selection.path_supports import Supports
 from loadstone.selection.path_sweep import BestKnown, sweep
+from loadstone.selection.path_wide import search_wide
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.support_spectrum import SupportSpectrum
 
@@ -43,29 +54,8 @@ PATH_EFFORTS: dict[str, StartEffort] = {
 N_AUTO = 150
 #: Sweeps after the first two; they only visit what the one before has improved.
 MAX_SWEEPS = 8
-
-
-class Supports(Sequence[Array]):
-    """The support of each size, unpacked when it is looked at."""
-
-    def __init__(self, packed: Array, n_features: int) -> None:
-        self._packed, self._n_features = packed, n_features
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return Supports(self._packed[index], self._n_features)
-        return np.flatnonzero(self.mask(index))
-
-    def mask(self, index: int) -> Array:
-        """The support of a size as a mask over the features."""
-        return np.unpackbits(self._packed[index], count=self._n_features).view(bool)
-
-    def masks(self) -> Iterator[Array]:
-        """All masks in order of size, one at a time."""
-        return (self.mask(index) for index in range(len(self)))
+#: Components whose products with the covariance are computed in one pass.
+AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -88,6 +78,10 @@ class CardinalityPath:
         Whether loadings are at least zero.
     bounds : ndarray of float or None
         Proven upper limits of the variance at each size, where asked for.
+    looked : Looked or None
+        How far the search looked, where wide data out of core was not looked at as a whole:
+        ``n_features`` of a working set, ``n_pricings`` in which all features were asked, and
+        how many of them still wanted in (``n_wanting``).
     data : Reading or None
         The data of the path, where it was searched on data.
     parameters : mapping
@@ -101,6 +95,7 @@ class CardinalityPath:
     covariance: Covariance = field(repr=False)
     nonnegative: bool = False
     bounds: Array | None = field(default=None, repr=False)
+    looked: Looked | None = field(default=None, repr=False)
     data: Reading | None = field(default=None, repr=False)
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
@@ -138,7 +133,7 @@ class CardinalityPath:
             msg = "this path was searched on a covariance alone; use loadstone.cardinality_path"
             raise ValueError(msg)
         model = SparsePCA(n_components=1, n_nonzero=int(n_nonzero), **self.parameters)
-        value = np.atleast_1d(loadings @ (self.covariance @ loadings))
+        value = variances_of(self.covariance, loadings[:, None])
         search = Loadings(loadings[:, None], value, 1, Stop.CONVERGED)
         constraint = LoadingConstraint(loadings.size, int(n_nonzero), self.nonnegative)
         store(
@@ -147,6 +142,28 @@ class CardinalityPath:
             Found(loadings=signed(search.matrix, [constraint]), searches=(search,)),
         )
         return model
+
+    @cached_property
+    def recovered(self) -> Array:
+        """Share of the variance of all features that the scores of each size recover.
+
+        By a regression of every feature on them, ``|S w|^2 / (w'Sw tr S)``; at most
+        :attr:`pca_recovered`. Computed when it is first asked for.
+        """
+        S, found = self.covariance, []
+        for start in range(0, len(self), AT_ONCE):
+            sizes = self.n_nonzeros[start : start + AT_ONCE]
+            W = np.column_stack([self.loadings(int(size)) for size in sizes])
+            SW = (S @ W).astype(np.float64)
+            variance = np.einsum("ij,ij->j", W, SW)
+            squares = np.einsum("ij,ij->j", SW, SW)
+            found.append(np.divide(squares, variance, out=0 * variance, where=variance > 0))
+        return np.concatenate(found) / total_variance(S)
+
+    @property
+    def pca_recovered(self) -> float:
+        """What the first principal component recovers of all features."""
+        return float(self.values[-1] / self.ratio[-1]) / total_variance(self.covariance)
 
     def entry_sizes(self) -> Array:
         """Smallest size of the path at which each feature is used; 0 where it never is."""
@@ -176,6 +193,8 @@ class CardinalityPath:
             "cardinality": [int(mask.sum()) for mask in self.supports.masks()],
             "variance": self.values,
             "ratio": self.ratio,
+            "recovered": self.recovered,
+            "pca_recovered": self.pca_recovered,
         }
         if self.bounds is not None:
             table |= {"bound": self.bounds, "certified_ratio": self.values / self.bounds}
@@ -272,10 +291,15 @@ def search_path(
     constraints = [
         LoadingConstraint(S.n_features, int(k), nonnegative, forbidden=closed) for k in n_nonzeros
     ]
+    looked = None
     with one_blas_thread():
-        known = _searched(S, constraints, PATH_EFFORTS[effort])
+        if isinstance(S, SampleGram):
+            search = partial(_searched, effort=PATH_EFFORTS[effort])
+            known, looked = search_wide(S, constraints, search)
+        else:
+            known = _searched(S, constraints, effort=PATH_EFFORTS[effort])
     values = np.maximum.accumulate(known.values)
-    largest = float(leading_eigenpairs(S, 1)[0][0])
+    largest = float(leading_eigenvalues(S, 1)[0])
     if constraints[-1].size + closed.size >= S.n_features and not nonnegative:
         values[-1] = max(values[-1], largest)
     supports = Supports(known.packed, S.n_features)
@@ -288,15 +312,20 @@ def search_path(
         S,
         nonnegative,
         bounds,
+        looked,
     )
 
 
 def _searched(
-    S: Covariance, constraints: list[LoadingConstraint], effort: StartEffort
+    S: Covariance,
+    constraints: list[LoadingConstraint],
+    known: BestKnown | None = None,
+    *,
+    effort: StartEffort,
 ) -> BestKnown:
     spectrum = SupportSpectrum(S, coarse=True)
     sizes = np.array([constraint.n_nonzero for constraint in constraints])
-    known = BestKnown(sizes, S.n_features)
+    known = BestKnown(sizes, S.n_features) if known is None else known
     starts = start_directions(S, spectrum, effort, constraints[0])
     for index in effort.sizes(sizes, S.n_features, nonnegative=constraints[0].nonnegative):
         known.offer(index, *search_size(S, spectrum, constraints[index], starts, effort))

@@ -66,8 +66,9 @@ class SparsePCACV(Components):
         least.
     orthogonality : {"none", "disjoint"}, default="none"
         ``"disjoint"``: no feature serves two components.
-    standardize : bool, default=False
-        Scale each feature to unit variance, by the training part of each fold.
+    standardize : bool or None, default=None
+        Scale each feature to unit variance, by the training part of each fold. ``None`` does
+        not, and warns where variances differ by more than a factor of 10 000.
 
     Attributes
     ----------
@@ -138,7 +139,7 @@ class SparsePCACV(Components):
             raise TypeError(msg)
         if are_covariances(X):
             self._check_given_folds(X, sample_weight)
-            return read_in_folds(X, standardize=self.standardize)
+            return read_in_folds(X, standardize=bool(self.standardize))
         if self.route != "data":
             names, rows = _get_feature_names(X), check_rows(X)
             weights, folds = check_weights(sample_weight, rows), self._folds(rows)
@@ -149,7 +150,7 @@ class SparsePCACV(Components):
             with suppress(LostDigitsError):
                 if parts is not None:
                     named = [replace(part, names=names) for part in parts]
-                    return read_in_folds(named, standardize=self.standardize)
+                    return read_in_folds(named, standardize=bool(self.standardize))
         return super()._read(X, sample_weight)
 
     def _check_given_folds(self, parts: Any, sample_weight: Any) -> None:
@@ -242,7 +243,7 @@ def _held_out_score(model: SparsePCA, data: Reading, fold: Fold | HeldOut) -> fl
     part = read_rows(
         rows,
         None if weights is None else weights[train],
-        standardize=model.standardize,
+        standardize=bool(model.standardize),
         route=model.route,
         n_products=model._expected_products(),
     )

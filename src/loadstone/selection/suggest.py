@@ -58,6 +58,12 @@ def suggest_cardinality(
     >>> suggest_cardinality(path, "variance").n_nonzero
     8
     """
+    if not isinstance(path, CardinalityPath):
+        msg = (
+            f"suggest_cardinality chooses from a path, not from a {type(path).__name__}; use "
+            "suggest_cardinality(cardinality_path(X))"
+        )
+        raise TypeError(msg)
     if rule not in RULES:
         msg = f"rule={rule!r} must be one of {list(RULES)}"
         raise ValueError(msg)

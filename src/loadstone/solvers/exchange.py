@@ -52,7 +52,8 @@ def _best_pair(
     if movable.size == 0:
         return None
     leaving = movable[np.argsort(np.abs(w[movable]), kind="stable")[:MAX_LEAVING]]
-    variance = S.diagonal().astype(np.float64)
+    # What is left of a feature that was taken out may be a rounding below zero.
+    variance = np.maximum(S.diagonal().astype(np.float64), 0)
     Sw = (S @ w).astype(np.float64)
     wi = w[leaving].astype(np.float64)
     left = np.maximum(1 - wi**2, np.finfo(np.float32).tiny)
@@ -80,5 +81,6 @@ def _best_pair(
 
 def _two_by_two(a: Array, b: Array, c: Array) -> Array:
     """Largest eigenvalue of [[a, c], [c, b]]."""
-    result: Array = (a + b) / 2 + np.sqrt(((a - b) / 2) ** 2 + c**2)
+    # hypot: squares of variances overflow long before the variances do.
+    result: Array = (a + b) / 2 + np.hypot((a - b) / 2, c)
     return result

@@ -151,6 +151,7 @@ function pathSentence(path, i) {
   const value = path.values[i];
   const parts = [`${path.n_nonzeros[i]} features: variance ${asNumber(value)}`];
   if (path.pca_variance) parts.push(`${asPercent(value / path.pca_variance)} of PCA's first component`);
+  if (path.recovered) parts.push(`recovers ${asPercent(path.recovered[i])} of all features' variance`);
   const bound = path.upper_bounds && path.upper_bounds[i];
   if (bound) parts.push(`no ${path.n_nonzeros[i]} features can reach more than ${asNumber(bound)}`);
   return parts.join(", ");

@@ -133,8 +133,10 @@ def largest_root(
     """Largest root mu of ``[[a, a_w], [a_w, a_ii]] - mu [[b, b_w], [b_w, b_ii]]``, entry by entry.
 
     The second direction is first made uncorrelated with the first; where nothing is left of
-    it, the root is that of the first alone.
+    it, the root is that of the first alone, and the other way round.
     """
+    if b <= floor:
+        return np.divide(a_ii, b_ii, out=np.zeros_like(a_ii), where=b_ii > floor)
     t = b_w / b
     rest = b_ii - t * b_w
     cross = a_w - t * a

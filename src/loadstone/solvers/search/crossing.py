@@ -9,7 +9,6 @@ from loadstone.solvers.search.climb import step
 from loadstone.solvers.search.spaces import Space
 from loadstone.solvers.search.sparse_block import SparseBlock
 
-
 #: Share of features that two parents may have in common.
 MOST_SHARED = 0.6
 
@@ -31,7 +30,9 @@ def apart(block: SparseBlock, n: int) -> list[int]:
 def unknown(block: SparseBlock, known: SparseBlock) -> SparseBlock:
     """The rows with supports that are not among the known ones."""
     seen = {known.support(row).tobytes() for row in range(len(known))}
-    return block.take([row for row in range(len(block)) if block.support(row).tobytes() not in seen])
+    return block.take(
+        [row for row in range(len(block)) if block.support(row).tobytes() not in seen]
+    )
 
 
 def crossed(space: Space, parents: SparseBlock, constraint: LoadingConstraint) -> SparseBlock:

@@ -176,7 +176,8 @@ class _Climb:
         n, k = self.space.n_features, rows.here.size
         step = RunningTop(self.constraint, k)
         near = RunningTop(self.constraint, min(k + N_ENTERING, n))
-        least = 1e-3 * rows.value[:, None]
+        # Rows that explain nothing, or a rounding less, still need room to divide by.
+        least = np.maximum(1e-3 * rows.value[:, None], np.finfo(rows.value.dtype).tiny)
         for lo in range(0, n, FEATURES_PER_BLOCK):
             hi = min(lo + FEATURES_PER_BLOCK, n)
             image = self.space.images(Y, lo, hi)

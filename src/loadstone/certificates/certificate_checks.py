@@ -1,0 +1,119 @@
+"""Whether a certificate is well formed, before any of its numbers is used.
+
+Every number is in double precision and finite, every index a whole number in its range.
+What is not is refused in a sentence: whole numbers of eight bits overflow when squared, and
+NaN passes every comparison that is not written for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.problem_after import Earlier, broken_earlier
+from loadstone.certificates.proof_tree import ProofCase
+from loadstone.constraints import KINDS, LoadingConstraint
+
+#: Cases, and duals in one case, beyond which a proof is not read.
+MOST_CASES = 10_000_000
+
+
+def refuse_number(number: Any, name: str) -> None:
+    """Raise unless ``number`` is a finite real number."""
+    real = isinstance(number, Real) and not isinstance(number, (bool, np.bool_))
+    if not real or not np.isfinite(float(number)):
+        _refuse(f"its {name} is {number!r}, not a finite number")
+
+
+def refuse_loading(loading: Any, name: str, n_features: int) -> None:
+    """Raise unless ``loading`` is a finite vector in double precision of the right length."""
+    if not isinstance(loading, np.ndarray) or loading.dtype != np.float64:
+        _refuse(f"its {name} is no array in double precision")
+    if loading.shape != (n_features,):
+        _refuse(f"its {name} has shape {loading.shape} for {n_features} features")
+    if not np.isfinite(loading).all():
+        _refuse(f"its {name} holds NaN or infinity")
+
+
+def refuse_indices(indices: Any, name: str, n_features: int) -> None:
+    """Raise unless ``indices`` are distinct features in ascending order."""
+    if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iu" or indices.ndim != 1:
+        _refuse(f"its {name} is no list of features")
+    numbers = [int(i) for i in indices]
+    if any(not 0 <= i < n_features for i in numbers):
+        _refuse(f"its {name} names features beyond {n_features}")
+    if any(one >= two for one, two in pairwise(numbers)):
+        _refuse(f"its {name} is not in ascending order")
+
+
+def refuse_constraint(constraint: Any) -> int:
+    """Raise unless ``constraint`` is one of the known kinds; returns its number of features."""
+    if type(constraint) not in KINDS:
+        _refuse(f"a {type(constraint).__name__} is no constraint that can be checked")
+    n_features = constraint.n_features
+    if not _is_count(n_features):
+        _refuse(f"its constraint is about {n_features!r} features")
+    refuse_indices(np.asarray(constraint.forbidden), "forbidden features", n_features)
+    if isinstance(constraint, LoadingConstraint):
+        refuse_indices(np.asarray(constraint.forced), "forced features", n_features)
+        if not _is_count(constraint.n_nonzero) or not isinstance(constraint.nonnegative, bool):
+            _refuse(f"its constraint allows {constraint.n_nonzero!r} features")
+    return int(n_features)
+
+
+def _is_count(number: Any) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool) and int(number) >= 1
+
+
+def refuse_proof(proof: Any, n_features: int) -> None:
+    """Raise unless ``proof`` is a list of cases, each with well-formed duals."""
+    if not isinstance(proof, tuple) or not 1 <= len(proof) <= MOST_CASES:
+        _refuse("its proof is no list of cases")
+    for case in proof:
+        if type(case) is not ProofCase or not isinstance(case.duals, tuple):
+            _refuse("its proof holds something that is no case")
+        if case.feature is not None:
+            whole = isinstance(case.feature, Integral) and not isinstance(case.feature, bool)
+            if not whole or not 0 <= case.feature < n_features:
+                _refuse(f"its proof branches on feature {case.feature!r}")
+        _refuse_duals(case.duals, n_features)
+
+
+def _refuse_duals(duals: Sequence[Any], n_features: int) -> None:
+    for dual in duals:
+        if type(dual) is not Dual:
+            _refuse("its proof holds something that is no dual")
+        refuse_indices(dual.features, "dual", n_features)
+        size = dual.features.size
+        parts = [
+            (dual.pairing, (size, size), 2),
+            (dual.shift, (size,), 1),
+            (dual.factor, (size,), 2),
+        ]
+        parts += [] if dual.limits is None else [(dual.limits, (size,), 1)]
+        for part, shape, ndim in parts:
+            fits = isinstance(part, np.ndarray) and part.dtype == np.float64
+            if not fits or part.ndim != ndim or part.shape[: len(shape)] != shape:
+                _refuse(f"a dual of {size} features has a part of another kind or shape")
+            if not np.isfinite(part).all():
+                _refuse("a dual holds NaN or infinity")
+
+
+def refuse_earlier(earlier: Any, n_features: int) -> None:
+    """Raise unless the earlier components are well formed."""
+    if type(earlier) is not Earlier:
+        _refuse("it does not say which components came before")
+    fault = broken_earlier(earlier, n_features)
+    if fault is not None:
+        _refuse(fault)
+
+
+def _refuse(fault: str) -> None:
+    msg = f"the certificate is malformed: {fault}"
+    raise CertificateError(msg)
