@@ -51,15 +51,16 @@ def brute_force(S, C, size):
     m=st.integers(0, 4),
     sparse=st.booleans(),
     twins=st.booleans(),
+    compiled=st.booleans(),
 )
-def test_enumeration_finds_the_optimum(seed, size, m, sparse, twins):
+def test_enumeration_finds_the_optimum(seed, size, m, sparse, twins, compiled):
     S = random_covariance(seed)
     C = random_equations(seed + 1, m=max(m, 1))[:, :m]
     if sparse:
         C = np.where(np.abs(C) > 0.3, C, 0.0)
     if twins and m > 1:
         C[:, 1] = C[:, 0]
-    best = SupportTable.of(S, LoadingConstraint(8, size)).best(C)
+    best = SupportTable.of(S, LoadingConstraint(8, size), compiled=compiled).best(C)
     expected = brute_force(S, C, size)
     if expected == -np.inf:
         assert best is None
@@ -84,12 +85,13 @@ def test_scan_equals_its_twin():
 
 def test_a_discount_changes_the_choice_but_keeps_the_equations():
     S, C = random_covariance(3), random_equations(4)
-    table = SupportTable.of(S, LoadingConstraint(8, 3))
-    best = table.best(C)
-    discount = np.where((table.supports == np.flatnonzero(best.w)).all(axis=1), 0.9, 0.0)
-    other = table.best(C, discount)
-    assert other.value < best.value
-    assert np.abs(C.T @ other.w).max() <= 1e-10
+    for compiled in (False, True):
+        table = SupportTable.of(S, LoadingConstraint(8, 3), compiled=compiled)
+        best = table.best(C)
+        discount = np.where((table.supports == np.flatnonzero(best.w)).all(axis=1), 0.9, 0.0)
+        other = table.best(C, discount)
+        assert other.value < best.value
+        assert np.abs(C.T @ other.w).max() <= 1e-10
 
 
 def test_forced_and_forbidden_features_are_respected():

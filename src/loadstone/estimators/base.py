@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -200,4 +201,12 @@ class _Callbacks:
 
 def seeded(random_state: Any) -> np.random.Generator:
     """A generator that a number, a ``RandomState`` or the global state determines."""
+    if isinstance(random_state, int):
+        return np.random.default_rng(_first_draw(random_state))
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+@lru_cache(maxsize=64)
+def _first_draw(seed: int) -> int:
+    """The first number of a ``RandomState``, which takes long to set up beside a small fit."""
+    return int(check_random_state(seed).randint(2**31 - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -71,6 +71,11 @@ class Task:
             objective=search.objective,
             n_iter=search.n_iter,
         )
+
+    def known(self, searches: Sequence[Loadings]) -> int:
+        """Tell of components that are there already; how many before somebody asked to stop."""
+        asked = (j + 1 for j, search in enumerate(searches) if self.component(j, search))
+        return next(asked, len(searches))
 
     def iteration(self, iteration: int, bound: float) -> bool:
         """Tell of an iteration and the bound it has reached."""

@@ -124,7 +124,7 @@ class SequentialComponents(Components):
         -------
         Plan
         """
-        asked = self.get_params(deep=False)
+        asked = dict(vars(self))
         angle = {"min_angle": asked["min_angle"]} if "min_angle" in asked else {}
         if "refine" in asked:
             asked["refine"] = {True: "full", False: None}.get(asked["refine"], asked["refine"])
@@ -155,13 +155,12 @@ class SequentialComponents(Components):
 
     def _constraints(self, data: Reading, sizes: list[int]) -> Sequence[Constraint]:
         """One constraint per component; features that do not vary are never offered."""
-        asked = self.get_params(deep=False)
         if self.constraint is not None:
-            check_alone(self.constraint, asked)
+            check_alone(self.constraint, self.get_params(deep=False))
             names = None if data.names is None else [str(name) for name in data.names]
             bound = self.constraint.bound_to(data.n_features, names, data.moments.constant)
             return [bound] * len(sizes)
-        forced = check_features(asked.get("forced"), "forced", data.n_features, data.names)
+        forced = check_features(vars(self).get("forced"), "forced", data.n_features, data.names)
         forbidden = check_features(self.forbidden, "forbidden", data.n_features, data.names)
         return build_constraints(
             sizes,

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
@@ -29,6 +28,7 @@ from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
 from loadstone.solvers.recovery.solver import Recovery
+from loadstone.solvers.search.tiny import is_tiny
 
 
 class SparsePCA(ExtendableMixin, SequentialComponents):
@@ -172,8 +172,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         if not isinstance(self.n_nonzero, str) or self.constraint is not None:
             return self._sized(task)
         choice = self._size(task)
-        sized: SparsePCA = clone(self).set_params(n_nonzero=choice.n_nonzero)
-        found = sized._sized(task)
+        found = self._of_size(choice, task)
         told = {
             "n_nonzero_": choice.n_nonzero,
             "size_path_": {"n_nonzero": choice.sizes, "share_of_pca": choice.shares},
@@ -186,18 +185,31 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         remarks = found.told if choice.reached else (*found.told, remark)
         return replace(found, values={**found.values, **told}, told=remarks)
 
-    def _size(self, task: Task) -> SizeChoice:
+    def _size(self, task: Task) -> SizeChoice[Found]:
         """The size for ``n_nonzero="auto"``, by quick searches."""
-        quick: SparsePCA = clone(self).set_params(
-            effort="fast", certify=False, refine="warm" if self.refine else False
-        )
+        quick, quiet = self._quick(task.data), replace(task, report=silent, n_pricings=0)
 
-        def find(size: int) -> Array:
-            quiet = replace(task, report=silent, n_pricings=0)
-            return quick.set_params(n_nonzero=size)._sized(quiet).loadings
+        def find(size: int) -> Found:
+            return replace(quick, n_nonzero=size)._sized(quiet)
 
-        ladder = self._ladder(task.data)
-        return choose_size(task.data.S, self.n_components, ladder, self.target, find)
+        S, ladder = task.data.S, self._ladder(task.data)
+        return choose_size(S, self.n_components, ladder, self.target, find)
+
+    def _of_size(self, choice: SizeChoice[Found], task: Task) -> Found:
+        """The components of the size chosen, which are there already where no effort is spared."""
+        sized = replace(self, n_nonzero=choice.n_nonzero)
+        if self._quick(task.data) is not self:
+            return sized._sized(task)
+        n_told = task.known(choice.found.searches)
+        if n_told == len(choice.found.searches):
+            return choice.found
+        return replace(sized, n_components=n_told)._sized(replace(task, report=silent))
+
+    def _quick(self, data: Reading) -> SparsePCA:
+        """The same at the smallest effort; itself where its own is no more than that."""
+        if is_tiny(data.S) and PORTFOLIOS[self.effort].is_least(data.S) and not self.certify:
+            return self
+        return replace(self, effort="fast", certify=False, refine="warm" if self.refine else False)
 
     def _ladder(self, data: Reading) -> Array:
         """Sizes to choose from: room for what is forced, features enough for every component."""
@@ -218,7 +230,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             return super()._search(task)
         constraints = self.constraints_on(task.data)
         self._refuse_recovery(constraints)
-        quick: SparsePCA = clone(self).set_params(certify=False)
+        quick = replace(self, certify=False)
         variance = quick._found(task, constraints)
         n_found = variance.loadings.shape[1]
         kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]

@@ -54,6 +54,12 @@ class Chains:
         return solvers
 
     @property
+    def is_one_level(self) -> bool:
+        """Whether smaller efforts find the same."""
+        solver = self.plan.solver
+        return not isinstance(solver, Portfolio) or solver.is_least(self.S)
+
+    @property
     def negligible(self) -> float:
         """Variance below which a direction counts as empty."""
         return max(NEGLIGIBLE, 100 * float(np.finfo(self.S.dtype).eps)) * total_variance(self.S)

@@ -134,15 +134,32 @@ def scattered(S: Covariance, support: Support, loadings: Array) -> Array:
     return w
 
 
+#: Supports looked at first; each further batch is twice as large.
+FIRST_BATCH = 32
+
+
 @dataclass(frozen=True)
 class SupportTable:
-    """Every support of a given size, with an upper bound that ignores the equations."""
+    """Every support of a given size, with an upper bound that ignores the equations.
+
+    Attributes
+    ----------
+    S : Covariance
+        Where components are sought.
+    supports : ndarray of shape (n_supports, size)
+        One support per row.
+    compiled : bool
+        Whether it is scanned so often that compiling for seconds, in a new process, pays.
+    """
 
     S: Covariance
     supports: Array
+    compiled: bool = False
 
     @classmethod
-    def of(cls, S: Covariance, constraint: Constraint) -> SupportTable | None:
+    def of(
+        cls, S: Covariance, constraint: Constraint, *, compiled: bool = False
+    ) -> SupportTable | None:
         """All supports of a cardinality; ``None`` for other constraints, or too many of them."""
         if not isinstance(constraint, LoadingConstraint):
             return None
@@ -153,7 +170,7 @@ class SupportTable:
             return None
         chosen = np.array(list(combinations(free, size)), dtype=np.intp).reshape(-1, size)
         forced = np.repeat(constraint.forced[None, :].astype(np.intp), len(chosen), axis=0)
-        return cls(S, np.sort(np.hstack([forced, chosen]), axis=1))
+        return cls(S, np.sort(np.hstack([forced, chosen]), axis=1), compiled)
 
     @cached_property
     def matrix(self) -> Array:
@@ -167,19 +184,37 @@ class SupportTable:
 
     def best(self, C: Array, discount: Array | None = None) -> Candidate | None:
         """The best support, or with a ``discount`` on each one a good one picked by chance."""
-        from loadstone.extraction.linear_constraints_kernels import scan_supports
-
         factor = np.ones(len(self.supports)) if discount is None else 1.0 - discount
         bounds = self.bounds * factor
         order = np.argsort(-bounds, kind="stable")
-        C = np.ascontiguousarray(C, dtype=np.float64)
-        threshold = _NEGLIGIBLE * np.linalg.norm(C, axis=0).max(initial=0.0)
-        winner, _ = scan_supports(self.matrix, C, self.supports, order, bounds, factor, threshold)
+        scan = self._compiled_scan if self.compiled else self._scan
+        winner = scan(C, order, bounds, factor)
         if winner < 0:
             return None
         support = self.supports[winner]
         values, loadings = solve_on_supports(self.S, C, support[None, :])
         return Candidate(scattered(self.S, support, loadings[0]), float(values[0]))
+
+    def _scan(self, C: Array, order: Array, bounds: Array, factor: Array) -> int:
+        """The first support with the highest ``factor * value``; -1 where none is positive."""
+        S, best, winner, at, width = ExplicitCovariance(self.matrix), 0.0, -1, 0, FIRST_BATCH
+        while at < order.size and bounds[order[at]] > best:
+            batch = order[at : at + width]
+            values = factor[batch] * solve_on_supports(S, C, self.supports[batch])[0]
+            top = int(np.argmax(values))
+            if values[top] > best:
+                best, winner = float(values[top]), int(batch[top])
+            at, width = at + width, 2 * width
+        return winner
+
+    def _compiled_scan(self, C: Array, order: Array, bounds: Array, factor: Array) -> int:
+        """The same, support by support."""
+        from loadstone.extraction.linear_constraints_kernels import scan_supports
+
+        C = np.ascontiguousarray(C, dtype=np.float64)
+        threshold = _NEGLIGIBLE * np.linalg.norm(C, axis=0).max(initial=0.0)
+        found = scan_supports(self.matrix, C, self.supports, order, bounds, factor, threshold)
+        return int(found[0])
 
 
 def climb(

@@ -94,7 +94,22 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     stopped = found.exhausted is None and found.matrix.shape[1] < len(constraints)
     if stopped:
         chains = replace(chains, constraints=constraints[: found.matrix.shape[1]])
+    complete = found.matrix.shape[1] == len(chains.constraints)
+    if complete and _is_disjoint(found.matrix) and chains.is_one_level:
+        # Where nothing climbs from components that share no feature, all relations have these.
+        refined = warm_refine(chains.S, found.matrix, chains.constraints, Orthogonality("none"))
+        if refined.settled and _same_columns(refined.loadings, found.matrix):
+            return _replaced(found, refined.loadings, rule)
     return _replaced(found, Nested(chains).answer(rule.kind), rule)
+
+
+def _is_disjoint(W: Array) -> bool:
+    return bool((np.count_nonzero(W, axis=1) <= 1).all())
+
+
+def _same_columns(left: Array, right: Array) -> bool:
+    """Whether both have the same columns in any order."""
+    return {w.tobytes() for w in left.T} == {w.tobytes() for w in right.T}
 
 
 def _summed(chains: Chains, report: Report | None) -> Extraction:

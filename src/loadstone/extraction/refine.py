@@ -199,7 +199,7 @@ class _Problem:
         if not self.is_linear or not isinstance(constraint, LoadingConstraint):
             return None
         if constraint.size not in self.tables:
-            self.tables[constraint.size] = SupportTable.of(self.S, constraint)
+            self.tables[constraint.size] = SupportTable.of(self.S, constraint, compiled=True)
         return self.tables[constraint.size]
 
     def _find(self, j: int, others: Array, current: Array) -> Candidate | None:

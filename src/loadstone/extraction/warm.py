@@ -19,12 +19,15 @@ import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
+from loadstone.covariance.symmetric import pseudo_inverse
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.metrics import adjusted_from_scores
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
+from loadstone.solvers.search.few_places import best_feature
+from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 
 #: Rise of the total, as a share of it, that counts as a gain.
 GAIN = 1e-5
@@ -107,7 +110,7 @@ class _State:
         """``S_j``: what the others leave for component j."""
         kept = np.delete(np.arange(self.W.shape[1]), j)
         inner = self.G[np.ix_(kept, kept)]
-        inverse = np.linalg.pinv(inner, rcond=1e-10, hermitian=True).astype(self.S.dtype)
+        inverse = pseudo_inverse(inner, 1e-10).astype(self.S.dtype)
         U = self.SW[:, kept]
         if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= FEW_FEATURES:
             formed = self.S.matrix - U @ inverse @ U.T
@@ -168,10 +171,16 @@ def _improved(state: _State, j: int, found: Candidate | None, enough: float) -> 
 
 def _free(S: Covariance, w: Array, constraint: Constraint) -> Candidate:
     """Where a climb from ``w`` ends that nothing but the constraint limits."""
+    if not isinstance(constraint, LoadingConstraint):
+        return Candidate(*polish(S, w, constraint))
+    if constraint.size == 1:
+        alone = best_feature(S, constraint)
+        return Candidate(alone.w, alone.value)
+    if isinstance(S, ExplicitCovariance) and is_tiny(S):
+        climbed = tiny_climb(S, w, constraint)
+        return Candidate(climbed.w, climbed.value)
     w, value = polish(S, w, constraint)
-    if isinstance(constraint, LoadingConstraint):
-        w, value = improve_by_exchange(S, w, value, constraint, N_EXCHANGES)
-    return Candidate(w, value)
+    return Candidate(*improve_by_exchange(S, w, value, constraint, N_EXCHANGES))
 
 
 def _within(

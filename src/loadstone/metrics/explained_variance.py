@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from loadstone.covariance import Array, Covariance, SampleGram, score_moments
+from loadstone.covariance.symmetric import pseudo_inverse
 
 
 def score_covariance(S: Covariance, loadings: Array) -> Array:
@@ -74,7 +75,7 @@ def regressed_variance(S: Covariance, loadings: Array) -> float:
     the components.
     """
     G, M = score_moments(S, loadings)
-    inverse = np.linalg.pinv(G, rcond=1e3 * np.finfo(S.dtype).eps, hermitian=True)
+    inverse = pseudo_inverse(G, 1e3 * float(np.finfo(S.dtype).eps))
     return float(np.sum(inverse * M))
 
 

@@ -19,8 +19,10 @@ from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.solvers.climb import Climb
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
+from loadstone.solvers.search.few_places import best_feature
 from loadstone.solvers.search.restricted import restricted
 from loadstone.solvers.search.search import FEW_FEATURES, Search
+from loadstone.solvers.search.tiny import is_tiny
 
 __all__ = ["PORTFOLIOS", "Portfolio", "distinct_supports", "working_set"]
 
@@ -45,7 +47,8 @@ class Portfolio:
     n_rounds : int
         Largest number of exchanges of each of them.
     n_parents, n_generations : int
-        The best after that are crossed with each other, so many times at most.
+        The best and most different after that are crossed with each other, so many times at
+        most.
     n_polished : int
         Candidates polished to the end.
     n_exchanged : int
@@ -69,11 +72,11 @@ class Portfolio:
     n_eigenvectors: int = 10
     n_columns: int = 160
     n_combinations: int = 64
-    start_budget: float = 1.2e9
+    start_budget: float = 6e8
     n_climbed: int = 48
     n_rounds: int = 100
     n_parents: int = 10
-    n_generations: int = 3
+    n_generations: int = 6
     n_polished: int = 16
     n_exchanged: int = 8
     n_exchanges: int = 20
@@ -89,6 +92,15 @@ class Portfolio:
         below = None if self.below is None else self.below.limited(max_iter, tol)
         return replace(self, max_iter=max_iter, tol=tol, below=below)
 
+    @property
+    def n_below(self) -> int:
+        """Number of smaller efforts it contains."""
+        return 0 if self.below is None else 1 + self.below.n_below
+
+    def is_least(self, S: Covariance) -> bool:
+        """Whether no smaller effort would answer anything else."""
+        return self.below is None or (is_tiny(S) and not self.greedy)
+
     def refuses(self, constraint: Constraint) -> str | None:
         """Serves every constraint; those without a cardinality are left to Climb."""
         return None
@@ -103,6 +115,10 @@ class Portfolio:
         """See :class:`loadstone.solvers.protocol.Solver`; ``starts`` join the others."""
         if not isinstance(constraint, LoadingConstraint):
             return Climb(max_iter=self.max_iter, tol=self.tol)(S, constraint, rng, starts)
+        if constraint.size == 1:
+            exact = best_feature(S, constraint)
+            below = {"below": [exact.w] * self.n_below}
+            return Loadings(exact.w[:, None], np.array([exact.value]), 1, Stop.EXACT, below)
         features = working_set(S, constraint)
         if features is not None:
             return self._on_working_set(S, constraint, rng, starts, features)
@@ -196,7 +212,7 @@ _THOROUGH = Portfolio(
     start_budget=5e9,
     n_climbed=192,
     n_parents=20,
-    n_generations=8,
+    n_generations=20,
     n_polished=48,
     n_exchanged=16,
     n_exchanges=100,

@@ -1,5 +1,7 @@
 """Every part of the search against a formula or a dense computation."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ from loadstone.solvers.search import running_top, spaces, tiles
 from loadstone.solvers.search.crossing import crossed
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 from loadstone.solvers.search.exchange_block import climb_by_exchange
+from loadstone.solvers.search.few_places import best_feature, best_pair
 from loadstone.solvers.search.finish import Found, best_of, different_basins
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.screen import Thresholds, best_and_leaders, densities, thresholds
@@ -20,6 +23,7 @@ from loadstone.solvers.search.search import Search
 from loadstone.solvers.search.spaces import by_columns, space_of
 from loadstone.solvers.search.sparse_block import SparseBlock, block_of
 from loadstone.solvers.search.tiles import tiles_of
+from loadstone.solvers.search.tiny import tiny_climb
 from solvers.search.covariances import data, deflated, kinds, matrix_of
 
 RNG = np.random.default_rng
@@ -296,6 +300,49 @@ def test_children_are_between_their_parents(nonnegative):
         expected = constraint.best_loading(A @ (W[i] + sign * W[j]))
         np.testing.assert_allclose(child, expected, atol=1e-10)
     assert len(crossed(space_of(S), parents.take([0]), constraint)) == 0
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("k", [1, 2])
+def test_one_feature_and_two_are_searched_exactly(k, nonnegative):
+    for seed in range(20):
+        rng = RNG(seed)
+        A = np.cov(rng.standard_normal((12, 9)) @ rng.standard_normal((9, 9)), rowvar=False)
+        forced = rng.permutation(9)[: seed % (k + 1)]
+        forbidden = np.setdiff1d(rng.permutation(9)[: seed % 4], forced)
+        constraint = LoadingConstraint(9, k, nonnegative, np.sort(forced), forbidden)
+        find = best_feature if k == 1 else best_pair
+        found = find(ExplicitCovariance(A), constraint)
+        open_ = [T for T in combinations(range(9), k) if not set(T) & set(forbidden)]
+        allowed = [T for T in open_ if set(forced) <= set(T)]
+        # The best loadings on a circle of directions, all of them or those without a minus.
+        angles = np.linspace(0, np.pi / 2 if nonnegative else np.pi, 4001)
+        circle = np.stack([np.cos(angles), np.sin(angles)]) if k == 2 else np.ones((1, 1))
+        best = max(np.einsum("in,ij,jn->n", circle, A[np.ix_(T, T)], circle).max() for T in allowed)
+        assert constraint.allows(found.w)
+        assert found.w @ A @ found.w == pytest.approx(found.value)
+        assert found.value == pytest.approx(best, rel=1e-6)
+
+
+def test_equal_pairs_are_decided_by_the_support():
+    A = np.eye(6)
+    A[2, 4] = A[4, 2] = A[1, 5] = A[5, 1] = 0.5
+    assert best_pair(ExplicitCovariance(A), LoadingConstraint(6, 2)).support.tolist() == [1, 5]
+    assert best_feature(ExplicitCovariance(A), LoadingConstraint(6, 1)).support.tolist() == [0]
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_a_climb_among_few_features_ends_on_a_hilltop(nonnegative):
+    for seed in range(6):
+        A = np.corrcoef(RNG(seed).standard_normal((12, 14)), rowvar=False)
+        _, is_top = hilltops(A, 4, nonnegative)
+        w = np.zeros(14)
+        w[RNG(seed).permutation(14)[:4]] = 0.5
+        end = tiny_climb(ExplicitCovariance(A), w, LoadingConstraint(14, 4, nonnegative))
+        assert end.value >= w @ A @ w
+        # Where non-negativity leaves places empty there is nothing to exchange.
+        if end.support.size == 4:
+            assert is_top(end.support)
 
 
 def test_a_vector_with_spare_places_keeps_its_size():

@@ -9,6 +9,31 @@ from loadstone.solvers.search.climb import step
 from loadstone.solvers.search.spaces import Space
 from loadstone.solvers.search.sparse_block import SparseBlock
 
+#: Share of features that two parents may have in common.
+MOST_SHARED = 0.6
+
+
+def apart(block: SparseBlock, n: int) -> list[int]:
+    """The first ``n`` rows that are not too much like one before them."""
+    chosen: list[int] = []
+    supports: list[set[int]] = []
+    for row in range(len(block)):
+        support = set(block.support(row).tolist())
+        if all(len(support & other) <= MOST_SHARED * len(support) for other in supports):
+            chosen.append(row)
+            supports.append(support)
+        if len(chosen) == n:
+            break
+    return chosen
+
+
+def unknown(block: SparseBlock, known: SparseBlock) -> SparseBlock:
+    """The rows with supports that are not among the known ones."""
+    seen = {known.support(row).tobytes() for row in range(len(known))}
+    return block.take(
+        [row for row in range(len(block)) if block.support(row).tobytes() not in seen]
+    )
+
 
 def crossed(space: Space, parents: SparseBlock, constraint: LoadingConstraint) -> SparseBlock:
     """The best loadings for ``S(u + v)`` of every pair of rows, with the sign that adds most.

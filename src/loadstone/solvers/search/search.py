@@ -15,7 +15,7 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.greedy import Greedy
 from loadstone.solvers.search.climb import best_rows, settle, step, values_of
-from loadstone.solvers.search.crossing import crossed
+from loadstone.solvers.search.crossing import apart, crossed, unknown
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 from loadstone.solvers.search.em_support import em_support
 from loadstone.solvers.search.exchange_block import climb_by_exchange
@@ -31,7 +31,7 @@ from loadstone.solvers.search.screen import (
 from loadstone.solvers.search.spaces import Space, by_columns, space_of
 from loadstone.solvers.search.sparse_block import SparseBlock, block_of, joined, unit_block
 from loadstone.solvers.search.tiles import tiles_of
-from loadstone.solvers.search.tiny import N_STEPS, TINY, tiny_search
+from loadstone.solvers.search.tiny import N_STEPS, is_tiny, tiny_search
 
 if TYPE_CHECKING:
     from loadstone.solvers.portfolio import Portfolio
@@ -46,8 +46,10 @@ FEW_FEATURES = 512
 STEPS_OF_ALL = 4
 #: What it takes to compare an entry with others, in multiplications.
 COMPARISON = 50
-#: Rounds of exchanges that a row is expected to take.
-ROUNDS_TO_CLIMB = 20
+#: Rows that climb at least, where a step of each takes long.
+FEW_CLIMBED = 4
+#: Generations without a better one after which there is no other.
+IDLE_GENERATIONS = 2
 #: Sizes up to which the greedy support is worth its one product per feature.
 MAX_GREEDY = 128
 
@@ -86,7 +88,7 @@ class Search:
         """
         scarce = not in_memory(self.S)
         below = None if scarce else self._below(effort)
-        if below is not None and self.is_tiny and not effort.greedy:
+        if below is not None and is_tiny(self.S) and not effort.greedy:
             return below
         if not self.allowed.size:
             return self._any_feature()
@@ -98,19 +100,14 @@ class Search:
             candidates.append(block_of(greedy.matrix[:, 0], self.constraint.size))
         polished = polish_block(self.S, self.space, joined(candidates), self.constraint)
         # An exchange costs passes out of core, next to nothing among few features.
-        n = effort.n_exchanged // 4 if scarce else effort.n_exchanged
+        n = effort.n_exchanged // 4 if self._is_costly(effort) else effort.n_exchanged
         n = 2 * n if self.has_few_features else max(1, n)
         best = exchange_best(self.S, polished, self.constraint, n, effort.n_exchanges)
         return best_of([best, *polished] + ([] if below is None else [below]))
 
-    @property
-    def is_tiny(self) -> bool:
-        """Whether all efforts but the largest are one."""
-        return isinstance(self.S, ExplicitCovariance) and self.S.n_features <= TINY
-
     def _below(self, effort: Portfolio) -> Found | None:
         """The answer of the effort below, or that of the tiny search for all of them."""
-        if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= TINY:
+        if isinstance(self.S, ExplicitCovariance) and is_tiny(self.S):
             self.n_iter = N_STEPS
             found = tiny_search(self.S, self.constraint, self._given)
             below = effort.below
@@ -128,23 +125,25 @@ class Search:
 
     def _settled(self, effort: Portfolio) -> SparseBlock:
         """The last candidates: halved, at rest, climbed, and crossed with each other."""
-        scarce = not in_memory(self.S)
-        n = effort.n_polished if scarce else self._affordable(effort)
+        costly = self._is_costly(effort)
+        n = max(FEW_CLIMBED, effort.n_polished // 2) if costly else effort.n_climbed
         block = self._all_starts(effort)
+        if not costly and not self.has_few_features and len(block) > n:
+            # The first step says the least about where the others will lead.
+            block = step(self.space, block, self.constraint)
         while len(block) > n:
-            block, _ = best_rows(self.space, block, max(n, len(block) // (4 if scarce else 2)))
+            block, _ = best_rows(self.space, block, max(n, len(block) // (4 if costly else 2)))
             if len(block) > n:
                 block = step(self.space, block, self.constraint)
         block, n_iter = settle(self.space, block, self.constraint, effort.max_iter)
         self.n_iter = max(self.n_iter, n_iter)
-        if not scarce:
+        if in_memory(self.S):
             block = self._climbed_and_crossed(block, effort, n)
         return best_rows(self.space, block, effort.n_polished)[0]
 
-    def _affordable(self, effort: Portfolio) -> int:
-        """Rows that climb: fewer where a step of each costs much."""
-        rounds = effort.start_budget / (ROUNDS_TO_CLIMB * self._row_cost)
-        return int(np.clip(rounds, min(effort.n_polished, effort.n_climbed), effort.n_climbed))
+    def _is_costly(self, effort: Portfolio) -> bool:
+        """Whether starts must be few: out of core, or where a step of each takes long."""
+        return not in_memory(self.S) or self._row_cost * effort.n_columns > effort.start_budget
 
     @property
     def _row_cost(self) -> float:
@@ -163,15 +162,18 @@ class Search:
             return climb_by_exchange(self.space, rows, self.constraint, variance, effort.n_rounds)
 
         pool, values = best_rows(self.space, climb(block), n)
-        for _ in range(effort.n_generations):
-            before = values[0]
-            children = crossed(self.space, pool.take(slice(0, effort.n_parents)), self.constraint)
+        best, n_idle = values[0], 0
+        for _ in range(0 if self._is_costly(effort) else effort.n_generations):
+            parents = pool.take(apart(pool, effort.n_parents))
+            children = unknown(crossed(self.space, parents, self.constraint), pool)
             if not len(children):
                 break
             children, _ = best_rows(self.space, children, n)
             pool, values = best_rows(self.space, joined([pool, climb(children)]), n)
-            if not values[0] > before * (1 + EQUAL[self.S.dtype.name]):
+            n_idle = 0 if values[0] > best * (1 + EQUAL[self.S.dtype.name]) else n_idle + 1
+            if n_idle == IDLE_GENERATIONS:
                 break
+            best = values[0]
         return pool
 
     def _all_starts(self, effort: Portfolio) -> SparseBlock:

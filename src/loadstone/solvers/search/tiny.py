@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, ExplicitCovariance, Support
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.search.em_support import EM_STEPS, EM_TOL
+from loadstone.solvers.search.few_places import best_pair
 from loadstone.solvers.search.finish import Found, best_of
+from loadstone.solvers.search.sparse_block import block_of
 
 #: Features up to which this search is used.
 TINY = 64
@@ -31,10 +33,17 @@ BATCHED = 48
 _MIX = np.random.default_rng(0).standard_normal((N_MIXTURES, N_MIXED))
 
 
+def is_tiny(S: Covariance) -> bool:
+    """Whether all efforts but the largest are one."""
+    return S.n_features <= TINY
+
+
 def tiny_search(
     S: ExplicitCovariance, constraint: LoadingConstraint, starts: Array | None = None
 ) -> Found:
     """The best component of a small matrix."""
+    if constraint.size == 2:
+        return best_pair(S, constraint)
     problem = _Problem(S, constraint)
     W, values = problem.polished(problem.settled(starts))
     order = np.argsort(-values, kind="stable")
@@ -46,6 +55,13 @@ def tiny_search(
     ends = (order[0], *(other if other.size else order[1:2]))
     found += [problem.exchanged(W[row], float(values[row])) for row in ends]
     return best_of(found)
+
+
+def tiny_climb(S: ExplicitCovariance, w: Array, constraint: LoadingConstraint) -> Found:
+    """Where polishing and exchanges from ``w`` end."""
+    problem = _Problem(S, constraint)
+    W, values = problem.polished(block_of(w, constraint.size).indices)
+    return problem.exchanged(W[0], float(values[0]))
 
 
 class _Problem:
