@@ -1,13 +1,17 @@
 """Forged certificates are refused: by verify, from a file, and by the verifier that stands alone."""
 
+import json
 import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
+from loadstone import SparsePCA
 from loadstone.certificates import CertificateError, Earlier, prove
+from loadstone.certificates.joint_file import save_joint
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 
@@ -130,3 +134,20 @@ def test_verify_refuses_what_is_no_data():
     for data in (None, "X", np.ones(3), object()):
         with pytest.raises(CertificateError):
             certificate.verify(data)
+
+
+def test_joint_certificates_are_checked_without_the_package_too(tool, tmp_path):
+    X = load_wine().data
+    model = SparsePCA(2, n_nonzero=3, standardize=True, certify="instant").fit(X)
+    path = tmp_path / "joint.npz"
+    save_joint(model.joint_certificate_, path)
+    holds, line = tool.check(path, X)
+    assert holds, line
+    assert line.startswith("proven: adjusted variance")
+    with np.load(path) as stored:
+        members = {name: stored[name] for name in stored.files}
+    claims = json.loads(str(members["claims"]))
+    claims[0]["upper_bound"] *= 1 - 1e-4
+    np.savez(path, **{**members, "claims": np.array(json.dumps(claims))})
+    assert not tool.check(path, X)[0]
+    assert not tool.check(path, X[:, ::-1])[0]
