@@ -105,7 +105,7 @@ def _terms_part(
     largest: int,
 ) -> tuple[Array, Array]:
     scores, U, shares, excess = vectors
-    V = np.asarray(centring.columns(strip).T @ scores, dtype=np.float64)
+    V = np.asarray(centring.covariances(strip, scores), dtype=np.float64)
     if U.shape[1]:
         V += U[features] @ shares
     terms = excess @ np.square(V).T

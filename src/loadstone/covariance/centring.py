@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.covariance.containers import PIECE_BYTES
 from loadstone.covariance.moments import constant_features
 from loadstone.covariance.protocol import Array
 
@@ -34,6 +35,11 @@ class Centring:
 
     def moments(self, strip: Array) -> tuple[Array, Array]:
         """Mean and variance of each column, in double precision."""
+        parts = [self._moments(strip[:, piece]) for piece in column_pieces(strip)]
+        mean, variance = zip(*parts, strict=True)
+        return np.concatenate(mean), np.concatenate(variance)
+
+    def _moments(self, strip: Array) -> tuple[Array, Array]:
         # What overflows is infinite, and refused with a sentence afterwards.
         with np.errstate(over="ignore", invalid="ignore"):
             mean = self._sums(strip) / self.n_samples
@@ -48,9 +54,14 @@ class Centring:
             return np.asarray(strip.sum(axis=0, dtype=np.float64))
         return np.asarray(self.weights.astype(np.float64) @ strip)
 
-    def columns(self, strip: Array, moments: tuple[Array, Array] | None = None) -> Array:
+    def covariances(self, strip: Array, Y: Array) -> Array:
+        """``Z'Y`` for scores ``Y``, with copies of a few columns at a time."""
+        parts = [self.columns(strip[:, piece]).T @ Y for piece in column_pieces(strip)]
+        return np.concatenate(parts)
+
+    def columns(self, strip: Array) -> Array:
         """The columns of ``Z``; zero for features that do not vary."""
-        mean, variance = self.moments(strip) if moments is None else moments
+        mean, variance = self.moments(strip)
         constant = constant_features(self.n_samples, mean, variance, strip.dtype)
         unit = np.sqrt(variance) if self.standardize else np.ones_like(variance)
         factor = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, unit))
@@ -60,6 +71,13 @@ class Centring:
         if self.weights is not None:
             Z *= np.sqrt(self.weights)[:, None].astype(strip.dtype)
         return Z
+
+
+def column_pieces(strip: Array) -> list[slice]:
+    """Slices of columns whose copies stay below :data:`PIECE_BYTES`; one where there is none."""
+    n_rows, n_columns = strip.shape
+    step = max(1, PIECE_BYTES // max(1, n_rows * strip.itemsize))
+    return [slice(i, min(i + step, n_columns)) for i in range(0, max(1, n_columns), step)]
 
 
 def as_weights(sample_weight: Any, dtype: np.dtype[Any]) -> Array | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.covariance.centring import Centring, as_weights
+from loadstone.covariance.centring import Centring, as_weights, column_pieces
 from loadstone.covariance.containers import InMemoryRows
 from loadstone.covariance.explicit import ExplicitCovariance, nonzero_rows
 from loadstone.covariance.from_data import DataCovariance
@@ -261,13 +261,15 @@ class SampleGram:
 def _first_pass(
     strip: Array, features: slice, centring: Centring, projections: Array, every: int
 ) -> tuple[Array, Array, Array, Array, Array]:
-    moments = centring.moments(strip)
+    gram = np.zeros((strip.shape[0], strip.shape[0]))
+    codes = []
     with np.errstate(over="ignore", invalid="ignore"):
-        Z = centring.columns(strip, moments)
-        gram = np.asarray(Z @ Z.T, dtype=np.float64)
-        codes = codes_of(Z, projections)
-    drawn = Z[:, -features.start % every :: every]
-    return gram, *moments, codes, drawn
+        for piece in column_pieces(strip):
+            Z = centring.columns(strip[:, piece])
+            gram += Z @ Z.T
+            codes.append(codes_of(Z, projections))
+        drawn = centring.columns(strip[:, -features.start % every :: every])
+    return gram, *centring.moments(strip), np.concatenate(codes), drawn
 
 
 def _merge_first(left: tuple[Array, ...], right: tuple[Array, ...]) -> Any:
@@ -280,13 +282,15 @@ def _merge_first(left: tuple[Array, ...], right: tuple[Array, ...]) -> Any:
 
 
 def _scores_part(strip: Array, features: slice, centring: Centring, W: Array) -> Array:
-    result: Array = centring.columns(strip) @ W[features].astype(strip.dtype, copy=False)
-    return result
+    part = W[features].astype(strip.dtype, copy=False)
+    total = np.zeros((strip.shape[0], *W.shape[1:]), dtype=strip.dtype)
+    for piece in column_pieces(strip):
+        total += centring.columns(strip[:, piece]) @ part[piece]
+    return total
 
 
 def _covariances_part(strip: Array, features: slice, centring: Centring, Y: Array) -> Array:
-    result: Array = centring.columns(strip).T @ Y
-    return result
+    return centring.covariances(strip, Y)
 
 
 def _columns_part(strip: Array, features: slice, wanted: Support) -> Array:

@@ -202,7 +202,7 @@ def _stand_out(
     named: Support,
     closed: Support,
 ) -> BestColumns:
-    worth = np.abs(centring.columns(strip).T @ directions).T
+    worth = np.abs(centring.covariances(strip, directions)).T
     energy = np.square(worth[:n_leading]).sum(axis=0)
     worth = np.vstack([energy, worth])
     worth[:, _inside(closed, features)] = -np.inf
@@ -246,7 +246,7 @@ def _beating(
     silent: Support,
     quotas: Array,
 ) -> BestColumns:
-    covariances = (centring.columns(strip).T @ prices.scores.astype(strip.dtype)).T
+    covariances = centring.covariances(strip, prices.scores.astype(strip.dtype)).T
     signed = prices.signed[:, None]
     worth = np.where(signed, covariances, np.abs(covariances)) / prices.weakest[:, None]
     worth[:, _inside(silent, features)] = -np.inf
