@@ -170,8 +170,8 @@ def _held_out(estimator: Any, rows: Any, notes: list[str]) -> dict[str, Any] | N
         return None
     try:
         found = cross_validated_recovery(estimator, rows)
-    except ValueError:
-        # Missing values, or folds in which nothing varies.
+    except (TypeError, ValueError):
+        # Missing values, folds in which nothing varies, rows that are not in memory.
         return None
     notes.append(
         f"The components use {int(estimator.cardinality_.sum())} features and there are "

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 
 from loadstone.covariance import Array, Covariance, covariance_of, leading_eigenpairs
-from loadstone.covariance.containers import rows_of
+from loadstone.covariance.containers import is_dask, rows_of
 from loadstone.covariance.deflated import DeflatedCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import Moments, accumulate_moments
@@ -74,6 +74,12 @@ def cross_validated_recovery(estimator: Any, X: Any, *, cv: Any = N_FOLDS) -> He
     >>> bool((held_out.recovered < held_out.pca).all())
     True
     """
+    if is_dask(X):
+        msg = (
+            f"X is a Dask array of {X.shape[0]} samples, and folds are drawn from rows in memory; "
+            "give a part of it that fits, or choose a size with SparsePCACV, which takes one pass"
+        )
+        raise TypeError(msg)
     rows = check_new_rows(estimator, X)
     folds = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else check_cv(cv)
     fresh = _again(estimator)
