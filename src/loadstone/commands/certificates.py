@@ -26,18 +26,21 @@ def certify(
     force: bool,
 ) -> None:
     """Prove how close the components of a model are to the best possible ones."""
+    from loadstone.report.evidence import joint_as_json
+
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
         certificates = _certificates(terminal, model, table, effort, time_limit, steps)
         joint = _joint(model, table, effort, time_limit, steps)
-        files = _saved(certificates, output, force=force)
+        together = [] if joint is None or not joint.claims else [joint]
+        files = _saved([*certificates, *together], output, force=force)
     for j, certificate in enumerate(certificates):
         terminal.say(f"component {j + 1}: {certificate}")
     if joint is not None:
-        terminal.say(joint["sentence"])
+        terminal.say(str(joint))
     terminal.result(
         {
-            "joint": joint,
+            "joint": None if joint is None else joint_as_json(joint),
             "components": [
                 {
                     "component": j + 1,
@@ -100,15 +103,12 @@ def _certificates(
     return certificates
 
 
-def _joint(
-    model: Any, table: Table, effort: str, time_limit: float | None, steps: Stages
-) -> dict[str, Any] | None:
+def _joint(model: Any, table: Table, effort: str, time_limit: float | None, steps: Stages) -> Any:
     """What is proven about all components together; ``None`` where they were searched jointly."""
     from loadstone.estimators.found import Task
     from loadstone.estimators.reading import read
     from loadstone.estimators.sequential import SequentialComponents
     from loadstone.extraction import prove_jointly
-    from loadstone.report.evidence import joint_as_json
 
     if not isinstance(model, SequentialComponents) or model.n_components_ < 2:
         return None
@@ -117,16 +117,20 @@ def _joint(
     plan = model.plan(Task(data, np.random.default_rng(0)))
     constraints = model.constraints_on(data)
     loadings = model.components_.T
-    proven = prove_jointly(data.S, loadings, constraints, plan, effort, time_limit=time_limit)
-    return joint_as_json(proven)
+    return prove_jointly(data.S, loadings, constraints, plan, effort, time_limit=time_limit)
 
 
 def _saved(certificates: list[Any], output: Path | None, *, force: bool) -> list[str]:
     """Write certificates to a folder, where one was asked for."""
+    from loadstone.certificates import JointCertificate
+
     if output is None:
         return []
     output.mkdir(parents=True, exist_ok=True)
-    files = [output / f"certificate_{j + 1}.npz" for j in range(len(certificates))]
+    files = [
+        output / ("joint.npz" if isinstance(c, JointCertificate) else f"certificate_{j + 1}.npz")
+        for j, c in enumerate(certificates)
+    ]
     refuse_existing(files, force=force)
     for certificate, file in zip(certificates, files, strict=True):
         certificate.save(file)
@@ -167,13 +171,15 @@ def _with_data(
 
     if read_own(file, lambda name: name == "loadstone_json"):
         model, table = opened(terminal, file, reading, steps)
-        certificates = vars(model).get("certificates_", [])
+        joint = vars(model).get("joint_certificate_")
+        certificates = list(vars(model).get("certificates_", []))
+        certificates += [joint] if joint is not None and joint.claims else []
         if not certificates:
             msg = f"{file} is a model without certificates; use loadstone certify"
             raise CertificateError(msg)
-        return list(certificates), named(table)
-    joint = read_own(file, lambda name: name == "joint_format")
-    certificate = load_joint(file) if joint else Certificate.load(file)
+        return certificates, named(table)
+    is_joint = read_own(file, lambda name: name == "joint_format")
+    certificate = load_joint(file) if is_joint else Certificate.load(file)
     if is_sample_file(reading.file):
         return [certificate], SampleCovariance.load(reading.file)
     return [certificate], named(reading.table())
