@@ -33,6 +33,16 @@ def check_n_samples_known(S: Covariance, who: str) -> None:
         raise ValueError(msg)
 
 
+def refuse_changed(estimator: Any, unused: Mapping[str, Any], where: str) -> None:
+    """Refuse parameters that differ from ``unused``, the values of a model they are no part of."""
+    given = estimator.get_params(deep=False)
+    for name, value in unused.items():
+        if isinstance(given[name], str | Real | None) and given[name] == value:
+            continue
+        msg = f"{name}={given[name]!r} belongs to {where}. Otherwise leave it at {value!r}"
+        raise ValueError(msg)
+
+
 def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]:
     """One cardinality per component from ``None``, a count, a fraction, or one of each."""
     if n_nonzero is None or np.ndim(n_nonzero) == 0:
