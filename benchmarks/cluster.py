@@ -212,20 +212,11 @@ def scale(folder: Path) -> None:
     for name, (shape, chunks, call) in THOUSANDTH.items():
         X = store(folder / f"{name}.zarr", shape, chunks)
         with cluster() as workers, Client(workers) as client:
-            client.run(_warm_up)
-            before = max(client.run(_peak).values())
-            own = _peak()
             m = measured(client, call, X)
-            m["worker_growth"] = m["worker_peak"] - before
-            m["client_growth"] = max(0, m["client_peak"] - own)
         chunk = chunks[0] * chunks[1] * 4
         found[name] = {"shape": shape, "chunk": chunk, **{k: v for k, v in m.items() if v != ""}}
         print(name, found[name], flush=True)
     (Path(__file__).parent / "scale.json").write_text(json.dumps(found, indent=1) + "\n")
-
-
-def _warm_up() -> None:
-    SparsePCA(1, n_nonzero=2).fit(np.random.default_rng(0).standard_normal((30, 5)))
 
 
 def main() -> None:

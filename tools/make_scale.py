@@ -63,9 +63,10 @@ workers are asked for their memory, not guessed at:
 MEASURED_HEAD = """
 ## Checked at a thousandth of the size
 
-`benchmarks/cluster.py --scale`, two worker processes with one thread and 1 GB each. Memory is what
-the peak grew by; a worker also holds the interpreter and its libraries, about 300 MB. *Both* is
-one product with {starts} columns, after the pass for the moments.
+`benchmarks/cluster.py --scale`, two worker processes with one thread and 1 GB each. Each cell has
+the model first, and then what was measured; memory is the peak of a process with the interpreter
+and its libraries, which take 300 MB before anything is read. *Both* is one product with {starts}
+columns, after the pass for the moments.
 
 """
 
@@ -173,8 +174,8 @@ def measured_table(measured: dict[str, Any]) -> str:
         )
         lines.append(
             f"| {n:,} x {d:,} ({name}) | {passes}, {found['passes']} | {size(moved)}, "
-            f"{size(found['moved'])} | {size(cost.worker)}, {size(found['worker_growth'])} | "
-            f"{size(cost.client)}, {size(found['client_growth'])} | {found['worker_cpu']:.0f} s, "
+            f"{size(found['moved'])} | {size(cost.worker)}, {size(found['worker_peak'])} | "
+            f"{size(cost.client)}, {size(found['client_peak'])} | {found['worker_cpu']:.0f} s, "
             f"{found['client_cpu']:.1f} s |"
         )
     return "\n".join(lines) + "\n"

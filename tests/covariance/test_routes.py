@@ -91,7 +91,7 @@ def test_distributed_cluster_gives_the_same():
     reference = SparsePCA(2, n_nonzero=4).fit(data)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
     ):

@@ -36,9 +36,9 @@ def test_what_was_measured_stays_below_the_model(tool):
         assert found["passes"] <= (2 if name == "both" else expected.passes)
         share = 1 if name != "both" else 1 / expected.passes
         assert found["moved"] <= 1.1 * share * expected.moved
-        assert found["worker_growth"] <= 3 * expected.worker
-        assert found["worker_peak"] < 1e9
-        assert found["client_peak"] < 1e9
+        # The interpreter and its libraries take 300 MB.
+        assert found["worker_peak"] < 4e8 + expected.worker
+        assert found["client_peak"] < 4e8 + expected.client
 
 
 def test_too_many_samples_of_too_many_features_are_refused_with_the_numbers(monkeypatch):

@@ -20,8 +20,8 @@ STARTS = 174
 BLOCKS_HELD = 3
 #: Passes of ``SparsePCA`` for one component on the data route, as a test counts them.
 DATA_PASSES = 60
-#: Passes of ``SparsePCA`` on the wide route.
-WIDE_PASSES = 5
+#: Passes of ``SparsePCA`` on the wide route, and columns that come along at a time.
+WIDE_PASSES, WORKING_SET = 5, 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,30 +73,33 @@ def cost_of_gram(
 def cost_of_wide(n_samples: int, n_features: int, itemsize: int, chunk: int) -> Cost:
     """The Gram matrix of the samples, then columns where somebody looks."""
     n_strips = -(-n_samples * n_features * itemsize // chunk)
-    result = 8 * n_samples**2
+    result, columns = 8 * n_samples**2, float(itemsize) * n_samples * min(WORKING_SET, n_features)
     return Cost(
         route="wide",
         passes=WIDE_PASSES,
         read=float(WIDE_PASSES) * n_samples * n_features * itemsize,
-        moved=float(n_strips) * result + 16.0 * n_features,
+        # Every pass brings the columns of a working set along.
+        moved=float(n_strips) * result + 16.0 * n_features + WIDE_PASSES * columns,
         flops=2.0 * n_samples**2 * n_features,
         worker=2.0 * chunk + RESULTS_HELD * result,
-        client=3.0 * result + 64.0 * n_features,
+        client=3.0 * result + 64.0 * n_features + columns,
     )
 
 
 def cost_of_data(
-    n_samples: int, n_features: int, itemsize: int, chunk: int, n_components: int = 1
+    n_samples: int, n_features: int, itemsize: int, chunk: int, n_workers: int = 2
 ) -> Cost:
-    """Products of the data with a block of starts, one pass each."""
+    """Products of the data with a block of starts, one pass each; for one component."""
     block = itemsize * STARTS * n_features
     n_blocks = -(-n_samples * n_features * itemsize // chunk)
-    passes = DATA_PASSES * n_components
+    passes = DATA_PASSES
     return Cost(
         route="data",
         passes=passes,
         read=float(passes) * n_samples * n_features * itemsize,
-        moved=float(passes) * n_blocks * block,
+        # The block of starts goes to each worker, as argument and in parts.
+        moved=float(passes) * (n_blocks + 2 * n_workers) * block,
+        # A quarter of the passes is with all starts, the others with those that are left.
         flops=4.0 * passes * n_samples * n_features * STARTS / 4,
         worker=chunk + RESULTS_HELD * float(block),
         client=BLOCKS_HELD * float(block),
