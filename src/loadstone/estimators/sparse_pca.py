@@ -13,6 +13,7 @@ from sklearn.base import clone
 from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
 from loadstone.certificates import Certificate, prove
+from loadstone.certificates.bound_recovery import RecoveryCertificate, certify_recovery
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
@@ -52,8 +53,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         What components are best at: the variance of their scores, which finds groups of
         features that belong together, or how much of *all* features a regression on their
         scores recovers, which finds the few features that stand for the rest. Recovery has
-        no signs, relations or certificates; hold out samples to judge it where
-        ``n_components * n_nonzero`` is not small against their number.
+        no signs and no relations, and a certificate of its own; judge it by
+        :func:`cross_validated_recovery` where ``n_components * n_nonzero`` is not small
+        against the number of samples.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are searched and how long they are polished.
     max_iter : int, default=100
@@ -69,6 +71,10 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     ----------
     n_nonzero_ : int
         The size chosen, with ``n_nonzero="auto"`` only.
+    recovery_certificate_ : RecoveryCertificate
+        What the components recover and a proven limit of what any could, with
+        ``objective="recovery"`` only: PCA's, or with ``certify="standard"`` that of every set
+        of features, where these are few.
     size_path_ : dict of ndarray
         ``n_nonzero`` and ``share_of_pca`` of the sizes tried, with ``n_nonzero="auto"`` only.
 
@@ -129,6 +135,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     certify: Any = False
 
     n_nonzero_: ClassVar[int]
+    recovery_certificate_: ClassVar[RecoveryCertificate]
     size_path_: ClassVar[dict[str, Array]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -203,12 +210,20 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             return super()._search(task)
         constraints = self.constraints_on(task.data)
         self._refuse_recovery(constraints)
-        variance = self._found(task, constraints)
+        # The proofs of the answers begun with would be about other components.
+        plain: SparsePCA = clone(self).set_params(certify=False)
+        variance = plain._found(task, constraints)
         n_found = variance.loadings.shape[1]
         kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
-        search = Recovery()(task.data.S, kept, [variance.loadings])
+        # Passes over all components are many and cheap, and settle where each moves little.
+        solver = Recovery(max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
+        search = solver(task.data.S, kept, [variance.loadings])
         loadings = signed(search.matrix, kept)
-        return replace(variance, loadings=loadings, searches=(search,))
+        closely = self.certify in {"standard", "full"}
+        value = float(search.objective[-1])
+        proof = certify_recovery(task.data.S, kept, value, by_enumeration=closely)
+        told = {**variance.values, "recovery_certificate_": proof}
+        return replace(variance, loadings=loadings, searches=(search,), values=told)
 
     def _refuses_more(self) -> str | None:
         if self.objective == "variance":
@@ -223,8 +238,6 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         reason = next(filter(None, map(Recovery().unsuited, constraints)), None)
         if self.orthogonality != "none":
             reason = f'it has no orthogonality={self.orthogonality!r}; use "none"'
-        elif self.certify:
-            reason = f"certify={self.certify!r} proves variances, not what is recovered; use False"
         if reason is not None:
             msg = f"objective='recovery': {reason}"
             raise ValueError(msg)
