@@ -10,9 +10,9 @@ import time
 import warnings
 from itertools import combinations, combinations_with_replacement
 
+import measure  # noqa: F401 - puts the tests' data sets on the path
 import numpy as np
 
-import measure  # noqa: F401 - puts the tests' data sets on the path
 import real_data
 from loadstone import SparsePCA, cross_validated_recovery
 from loadstone.constraints import LoadingConstraint
