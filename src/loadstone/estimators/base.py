@@ -64,6 +64,10 @@ class FitMixin(CallbackSupportMixin):
         """Search; nothing of the estimator is changed."""
         raise NotImplementedError
 
+    def _answer(self, task: Task) -> Fitted:
+        """The search, or several where parameters leave something to be found out."""
+        return self._search(task)
+
     def check_parameters(self) -> None:
         """Refuse values that a parameter may not have, as ``fit`` does."""
         assert isinstance(self, BaseEstimator)
@@ -136,7 +140,7 @@ class FitMixin(CallbackSupportMixin):
         tell(data.minding_units(standardize=self.standardize))
         context = self._init_callback_context(max_subtasks=self._n_tasks())
         context.call_on_fit_task_begin(estimator=self)
-        found = self._search(Task(data, seeded(self.random_state), _Callbacks(self, context)))
+        found = self._answer(Task(data, seeded(self.random_state), _Callbacks(self, context)))
         tell(found)
         store(self, data, found)
         context.call_on_fit_task_end(estimator=self)

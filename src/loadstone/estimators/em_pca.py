@@ -105,7 +105,7 @@ class EMPCA(ExtendableMixin, SequentialComponents):
 
     def _expected_products(self) -> int:
         # About thirty iterations, and as many products again for the first component.
-        return 30 * max(2, self._em().n_starts) * self.n_components
+        return 30 * max(2, self._em().n_starts) * self._count
 
     def _em(self) -> EM:
         """The solver, whatever the data."""

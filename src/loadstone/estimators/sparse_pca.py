@@ -150,7 +150,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     def _n_tasks(self) -> int | None:
         # Proofs report their progress as tasks too, and nobody knows how many.
-        return None if self.certify else self.n_components
+        return None if self.certify else super()._n_tasks()
 
     def _sizes_on(self, n_components: int, n_features: int) -> list[int]:
         """How many features each component may use; the size chosen where none was given."""
@@ -189,7 +189,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             return quick.set_params(n_nonzero=size)._sized(replace(task, report=silent)).loadings
 
         ladder = self._ladder(task.data)
-        return choose_size(task.data.S, self.n_components, ladder, self.target, find)
+        return choose_size(task.data.S, self._count, ladder, self.target, find)
 
     def _ladder(self, data: Reading) -> Array:
         """Sizes to choose from: room for what is forced, features enough for every component."""
@@ -202,7 +202,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             self.orthogonality == "strict" and self.nonnegative
         ):
             # Components that take more than their part leave nothing for the last ones.
-            n_available //= self.n_components
+            n_available //= self._count
         return size_ladder(max(1, n_available), max(1, forced.size))
 
     def _sized(self, task: Task) -> Found:
