@@ -210,7 +210,7 @@ def test_an_interrupted_search_leaves_nothing(run, wine_csv, monkeypatch, nothin
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("loadstone.estimators.sequential.one_by_one", stop)
+    monkeypatch.setattr("loadstone.estimators.sequential.extract", stop)
     assert run("fit", wine_csv).exit_code == 130
     assert nothing_left()
 

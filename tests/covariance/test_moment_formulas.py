@@ -93,7 +93,7 @@ def test_sparse_data_far_from_zero_has_nothing_to_be_told():
         ((100, 90), 1, True, "gram"),
         ((90, 90), 1000, False, "gram"),
         ((89, 90), 1000, False, "data"),
-        ((89, 90), 1000, True, "data"),
+        ((89, 90), 1000, True, "wide"),
     ],
 )
 def test_the_rule_of_the_route(shape, n_products, lazy, expected):

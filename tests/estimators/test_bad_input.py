@@ -167,7 +167,7 @@ def test_an_interrupted_fit_leaves_no_half_fitted_estimator(monkeypatch, fitted_
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("loadstone.estimators.sequential.one_by_one", interrupt)
+    monkeypatch.setattr("loadstone.estimators.sequential.extract", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :4])
     assert vars(model) == before

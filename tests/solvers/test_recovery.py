@@ -160,3 +160,10 @@ def test_the_largest_root_of_a_two_by_two_pencil():
         2.0, np.array([4.0]), np.array([8.0]), 1.0, np.array([2.0]), np.array([4.0]), 1e-12
     )
     assert dependent[0] == 2.0
+
+
+def test_a_first_direction_without_variance_leaves_the_root_to_the_second():
+    found = largest_root(
+        0.0, np.zeros(2), np.array([6.0, 5.0]), 0.0, np.zeros(2), np.array([2.0, 0.0]), 1e-12
+    )
+    assert np.array_equal(found, [3.0, 0.0])

@@ -28,9 +28,11 @@ from loadstone.certificates.bound_instant import (
     gram_eigenvalue,
     spectrum_cuts,
 )
+from loadstone.certificates.bound_sample_space import sample_space_bounds
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.constraints import LoadingConstraint, Signs
 from loadstone.covariance.from_data import DataCovariance
+from loadstone.covariance.sample_space import lies_in_samples
 from loadstone.covariance.symmetric import largest_eigenvalue
 
 if TYPE_CHECKING:
@@ -163,6 +165,10 @@ def _row_bounds(S: Covariance, features: Indices, rule: Constraint) -> list[Name
             problem = SupportProblem(features, np.zeros(features.size, dtype=bool), features.size)
             found.append(NamedBound(gram_eigenvalue(S, problem), "largest eigenvalue"))
         return found
+    if lies_in_samples(S):
+        problem = SupportProblem(features, np.zeros(features.size, dtype=bool), features.size)
+        bounds = sample_space_bounds(S, [problem])[0]
+        return [NamedBound(bounds.eigenvalue, "largest eigenvalue")]
     sums, squares = np.empty(features.size), np.empty(features.size)
     for start in range(0, features.size, ROW_BLOCK):
         at = np.arange(start, min(start + ROW_BLOCK, features.size))

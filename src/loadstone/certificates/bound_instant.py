@@ -18,8 +18,11 @@ from loadstone.certificates.bound_dual import (
     rows_of_covariance,
 )
 from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
+from loadstone.certificates.bound_sample_space import SpaceBounds, sample_space_bounds
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
 from loadstone.covariance.from_data import DataCovariance
+from loadstone.covariance.sample_gram import SampleGram
+from loadstone.covariance.sample_space import lies_in_samples
 from loadstone.covariance.symmetric import largest_eigenvalue
 
 if TYPE_CHECKING:
@@ -41,7 +44,15 @@ def instant_bound(S: Covariance, problem: SupportProblem) -> NamedBound:
     if problem.features.size <= SPECTRAL_LIMIT:
         block = np.asarray(S.block(problem.features, problem.features), dtype=np.float64)
         return min(instant_bounds((block + block.T) / 2.0, problem))
+    if lies_in_samples(S):
+        return named(sample_space_bounds(S, [problem])[0])
     return min(row_bounds(S, problem))
+
+
+def named(bounds: SpaceBounds) -> NamedBound:
+    """The smallest bound of wide data out of core."""
+    names = ("largest eigenvalue", "trace", "trace above an eigenvalue")
+    return min(NamedBound(value, name) for value, name in zip(bounds, names, strict=True))
 
 
 def instant_bounds(matrix: Array, problem: SupportProblem) -> list[NamedBound]:
@@ -94,6 +105,9 @@ def row_bounds(S: Covariance, problem: SupportProblem) -> list[NamedBound]:
     ]
     if isinstance(S, DataCovariance) and S.rows.shape[0] <= SPECTRAL_LIMIT:
         bounds.append(NamedBound(gram_eigenvalue(S, problem), "largest eigenvalue"))
+        if S.rows.in_memory and size == S.n_features:
+            # What is proven out of core must be provable in memory.
+            bounds.append(named(sample_space_bounds(SampleGram.of_rows(S), [problem])[0]))
     return bounds
 
 

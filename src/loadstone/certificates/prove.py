@@ -37,6 +37,7 @@ from loadstone.certificates.search_dual import LEVELS
 from loadstone.certificates.search_known_block import KnownBlock
 from loadstone.certificates.search_working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
 from loadstone.covariance.flipped import FlippedCovariance
+from loadstone.covariance.sample_space import lies_in_samples
 
 if TYPE_CHECKING:
     from loadstone.constraints import Constraint
@@ -191,10 +192,11 @@ def _search_proof(
     """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
     tree = ProofNode()
     bounded = Bounded(first_standing(S, problem, incumbent), None, np.empty(0))
-    if effort != "instant":
+    if effort != "instant" and not _is_out_of_reach(S, problem):
         bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
     standing = bounded.standing
     more = effort == "full" and _worth_branching(bounded, incumbent, limits)
+    more = more and not _is_out_of_reach(S, problem)
     if progress is not None:
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
@@ -251,6 +253,11 @@ def _tighten_root(
         tighten(S, bounded.standing, tree, incumbent, limits, start=start, levels=levels),
         S,
     )
+
+
+def _is_out_of_reach(S: Covariance, problem: SupportProblem) -> bool:
+    """Whether rows of the covariance would cost a pass over the data each."""
+    return lies_in_samples(S) and problem.features.size > LARGEST_SIZE
 
 
 def _is_beyond_duals(problem: SupportProblem) -> bool:

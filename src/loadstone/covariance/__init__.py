@@ -1,4 +1,4 @@
-"""What the data is: six members of a :class:`Covariance`, five kinds of it."""
+"""What the data is: six members of a :class:`Covariance`, six kinds of it."""
 
 from loadstone.covariance.deflated import DEFLATION_NAMES, DeflatedCovariance, deflate
 from loadstone.covariance.explicit import ExplicitCovariance, materialise
@@ -6,10 +6,11 @@ from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.low_rank import LowRankCovariance
 from loadstone.covariance.moments import Moments
 from loadstone.covariance.protocol import Array, Covariance, Support
-from loadstone.covariance.quadratic import variances_of
+from loadstone.covariance.quadratic import score_moments, variances_of
 from loadstone.covariance.route import ROUTES, covariance_of
 from loadstone.covariance.sample import SampleCovariance
-from loadstone.covariance.spectrum import leading_eigenpairs
+from loadstone.covariance.sample_gram import SampleGram
+from loadstone.covariance.spectrum import leading_eigenpairs, leading_eigenvalues
 
 __all__ = [
     "DEFLATION_NAMES",
@@ -22,10 +23,13 @@ __all__ = [
     "LowRankCovariance",
     "Moments",
     "SampleCovariance",
+    "SampleGram",
     "Support",
     "covariance_of",
     "deflate",
     "leading_eigenpairs",
+    "leading_eigenvalues",
     "materialise",
+    "score_moments",
     "variances_of",
 ]

@@ -261,10 +261,11 @@ class MappedRows:
 
     def _read(self, rows: slice) -> Array:
         block = np.array(self.X[rows], dtype=self.dtype, order="C", subok=False)
-        self._let_go()
+        self.let_go()
         return block
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
+        """Give the pages read so far back to the system."""
         # Pages already read would otherwise count against the memory of the process.
         mapping = getattr(self.X, "_mmap", None)
         if mapping is not None and self.X.mode == "r" and hasattr(mmap, "MADV_DONTNEED"):

@@ -9,16 +9,21 @@ than about ``D / 9`` columns are multiplied, and it is formed when
 * it takes no more than ``MAX_GRAM_BYTES``, and
 * the algorithm expects to multiply that many columns, or the data is out of core,
   where one pass costs more than anything else.
+
+Data out of core with more features than samples is read into memory where that takes no more
+than ``READ_BYTES``. Beyond, and with at most ``MAX_SAMPLE_GRAM`` samples, it takes the wide
+route: the Gram matrix of the samples, and columns where somebody looks (``sample_gram.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from loadstone.covariance.containers import Rows, rows_of
+from loadstone.covariance.containers import Rows, is_dask, rows_of
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import (
@@ -28,19 +33,25 @@ from loadstone.covariance.moments import (
     constant_features,
 )
 from loadstone.covariance.protocol import Array, Covariance
+from loadstone.covariance.sample_gram import SampleGram
+from loadstone.covariance.spectrum import MAX_SAMPLE_GRAM
 
-ROUTES = ("auto", "gram", "data")
+ROUTES = ("auto", "gram", "data", "wide")
 #: Largest matrix that ``route="auto"`` forms: 8192 features in double precision.
 MAX_GRAM_BYTES = 512 << 20
+#: Largest wide data that is read from a file or a cluster into memory.
+READ_BYTES = 64 << 20
 #: Columns multiplied per feature from which on the matrix pays.
 GRAM_PAYS_AFTER = 1 / 9
 
 
 def choose_route(rows: Rows, route: str, n_products: int) -> str:
-    """``"gram"`` or ``"data"`` by the rule of this module, or as asked."""
+    """``"gram"``, ``"data"`` or ``"wide"`` by the rule of this module, or as asked."""
     if route != "auto":
         return route
     n_rows, n_features = rows.shape
+    if not rows.in_memory and n_rows < n_features and n_rows <= MAX_SAMPLE_GRAM:
+        return "wide"
     fits = n_features <= n_rows and n_features**2 * rows.dtype.itemsize <= MAX_GRAM_BYTES
     pays = not rows.in_memory or n_products >= GRAM_PAYS_AFTER * n_features
     return "gram" if fits and pays else "data"
@@ -60,8 +71,9 @@ def covariance_of(
     ----------
     X : ndarray, memmap, CSR, CSC or Dask array of shape (n_samples, n_features)
         Checked data; never modified and never centred in place.
-    route : {"auto", "gram", "data"}
-        Form the matrix, work on the data, or choose by the rule of this module.
+    route : {"auto", "gram", "data", "wide"}
+        Form the matrix, work on the data, work on the Gram matrix of the samples, or choose
+        by the rule of this module.
     standardize : bool
         Divide each feature by its standard deviation; constant features stay as they are.
     sample_weight : ndarray of shape (n_samples,), optional
@@ -75,14 +87,26 @@ def covariance_of(
     moments : Moments
     """
     rows = rows_of(X)
+    chosen = choose_route(rows, route, n_products)
+    if chosen == "wide" and route == "auto" and _is_small(rows):
+        rows, chosen = rows_of(X.compute() if is_dask(X) else np.array(X, subok=False)), "data"
+    if chosen == "wide":
+        finish = partial(moments_of, standardize=standardize)
+        S = SampleGram.of(X, sample_weight, finish, standardize=standardize)
+        return S, S.moments
     weights = None if sample_weight is None else sample_weight.astype(rows.dtype, copy=False)
-    if choose_route(rows, route, n_products) == "gram":
+    if chosen == "gram":
         n, mean, matrix = accumulate_gram(rows, weights)
         moments = moments_of(n, mean, matrix.diagonal(), rows.dtype, standardize=standardize)
         return ExplicitCovariance(scaled(matrix, moments, rows.dtype), n), moments
     n, mean, variance = accumulate_moments(rows, weights)
     moments = moments_of(n, mean, variance, rows.dtype, standardize=standardize)
     return DataCovariance(rows, moments, weights), moments
+
+
+def _is_small(rows: Rows) -> bool:
+    n_rows, n_features = rows.shape
+    return n_rows * n_features * rows.dtype.itemsize <= READ_BYTES
 
 
 def moments_of(

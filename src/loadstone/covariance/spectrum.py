@@ -13,6 +13,7 @@ from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.low_rank import LowRankCovariance
 from loadstone.covariance.protocol import Array, Covariance
+from loadstone.covariance.sample_space import lies_in_samples, sample_space
 from loadstone.covariance.symmetric import largest_eigenpairs
 
 #: Side of the largest sample Gram matrix that is formed for wide data.
@@ -47,10 +48,21 @@ def leading_eigenpairs(S: Covariance, rank: int, tol: float = 0.0) -> tuple[Arra
         return _padded(singular[:rank] ** 2, U[:, :rank], rank)
     if isinstance(S, DataCovariance) and _has_small_sample_gram(S):
         return _sample_gram_eigenpairs(S, rank, tol)
+    if lies_in_samples(S):
+        found = sample_space(S).leading(rank)
+        return _padded(found.values.astype(S.dtype), found.vectors(), rank)
     if S.n_features <= SMALL_MATRIX or _has_explicit_base(S):
         everything = np.arange(S.n_features)
         return _explicit_eigenpairs(S.block(everything, everything), rank, tol)
     return block_krylov(S, rank, tol)
+
+
+def leading_eigenvalues(S: Covariance, rank: int, tol: float = 0.0) -> Array:
+    """The ``rank`` largest eigenvalues alone, largest first; on the wide route without a pass."""
+    if lies_in_samples(S):
+        found = np.maximum(sample_space(S).values[:rank], 0)
+        return np.concatenate([found, np.zeros(min(rank, S.n_features) - found.size)])
+    return leading_eigenpairs(S, rank, tol)[0]
 
 
 def _has_explicit_base(S: Covariance) -> bool:

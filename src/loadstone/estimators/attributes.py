@@ -56,6 +56,12 @@ COMPONENTS: dict[str, Attribute] = {
     "n_iter_": Attribute("int", "Largest number of iterations of a component."),
     "stop_reason_": Attribute("list of str", "Why each search ended."),
     "objective_": Attribute("list of ndarray", "Variance along the search of each component."),
+    "looked_at_": Attribute(
+        "dict or None",
+        "How far the search looked, where wide data out of core was not looked at as a whole:\n"
+        "``n_features`` of a working set, ``n_pricings`` in which all features were asked\n"
+        "whether they want in, and ``n_wanting``, how many did when asked for the last time.",
+    ),
 }
 
 #: What components with proofs have on top.

@@ -26,7 +26,7 @@ from loadstone.estimators.docstring import composed
 from loadstone.estimators.found import Fitted, Found, Task, store, tell
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.projection import ComponentsMixin
-from loadstone.estimators.reading import Reading, read, read_covariance
+from loadstone.estimators.reading import Reading, in_memory, read, read_covariance
 
 __all__ = ["Components", "FitMixin", "field", "seeded"]
 
@@ -79,6 +79,10 @@ class FitMixin(CallbackSupportMixin):
 
     def _needs_rows(self) -> bool:
         """Whether the search looks at single samples."""
+        return False
+
+    def _looks_at_all(self) -> bool:
+        """Whether the search looks at every feature again and again, out of core or not."""
         return False
 
     def _n_tasks(self) -> int | None:
@@ -138,6 +142,7 @@ class FitMixin(CallbackSupportMixin):
 
     def _fit(self, data: Reading) -> Self:
         tell(data.minding_units(standardize=self.standardize))
+        data = in_memory(data) if self._looks_at_all() else data
         context = self._init_callback_context(max_subtasks=self._n_tasks())
         context.call_on_fit_task_begin(estimator=self)
         found = self._answer(Task(data, seeded(self.random_state), _Callbacks(self, context)))

@@ -107,6 +107,9 @@ class ElasticNetPCA(Components):
         "ridge": [StrOptions({"auto"}), Interval(Real, 0, None, closed="both")],
     }
 
+    def _looks_at_all(self) -> bool:
+        return True
+
     def _search(self, task: Task) -> Found:
         S = task.data.S
         found = self._regressions(task.data).solve(S)

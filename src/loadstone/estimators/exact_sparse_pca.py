@@ -101,6 +101,9 @@ class ExactSparsePCA(SequentialComponents):
         # Proofs report their progress as tasks too, and nobody knows how many.
         return None
 
+    def _looks_at_all(self) -> bool:
+        return True
+
     def _proofs(
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
     ) -> list[Certificate] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from loadstone.certificates import Certificate
-from loadstone.covariance import Array
+from loadstone.covariance import Array, score_moments
+from loadstone.covariance.working_set import N_PRICINGS, Looked
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import orthogonality_violation
 from loadstone.loadings import Loadings, Stop
@@ -53,11 +54,14 @@ class Task:
         For everything random.
     report : Report
         Told of progress.
+    n_pricings : int
+        Passes in which all features of wide data out of core are asked whether they want in.
     """
 
     data: Reading
     rng: np.random.Generator
     report: Report = silent
+    n_pricings: int = N_PRICINGS
 
     def component(self, index: int, search: Loadings) -> bool:
         """Tell of a component, the first one with index 0."""
@@ -120,6 +124,10 @@ class Found:
         What else a person should hear.
     data : Reading or None
         The data the components are about, where the search changed it by filling holes.
+    looked : Looked or None
+        How far the search looked, where it did not look at all features.
+    fitted_on : ndarray of int or None
+        The features a model was fitted on, where that were not all that vary.
     """
 
     loadings: Array
@@ -129,14 +137,17 @@ class Found:
     shortfall: str | None = None
     told: tuple[str, ...] = ()
     data: Reading | None = None
+    looked: Looked | None = None
+    fitted_on: Array | None = None
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a person should hear."""
+        n_all, n = self.loadings.shape
+        told = (*self.told, *(() if self.looked is None else self.looked.remarks(n_all)))
         if self.shortfall is None:
-            return self.told
-        n = self.loadings.shape[1]
-        return (*self.told, f"{n} component(s) found, fewer than asked for: {self.shortfall}")
+            return told
+        return (*told, f"{n} component(s) found, fewer than asked for: {self.shortfall}")
 
     @property
     def stops(self) -> tuple[Stop, ...]:
@@ -153,10 +164,8 @@ class Found:
         data = data if self.data is None else self.data
         W, total = self.loadings, total_variance(data.S)
         # One pass over the data gives all that is said of variances.
-        SW = (data.S @ W).astype(np.float64)
-        scores = W.T.astype(np.float64) @ SW
-        scores = (scores + scores.T) / 2
-        recovered = recovered_from_scores(scores, SW.T @ SW, float(np.finfo(data.S.dtype).eps))
+        scores, squares = score_moments(data.S, W)
+        recovered = recovered_from_scores(scores, squares, float(np.finfo(data.S.dtype).eps))
         adjusted = adjusted_from_scores(scores)
         support = np.ascontiguousarray(W.T != 0)
         return {
@@ -178,6 +187,7 @@ class Found:
             "stop_reason_": [search.stop.value for search in self.searches],
             "objective_": [search.objective for search in self.searches],
             **_proofs(self.certificates),
+            "looked_at_": None if self.looked is None else asdict(self.looked),
             **self.values,
         }
 

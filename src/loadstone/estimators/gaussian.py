@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, covariance_of
+from loadstone.covariance import Array, Covariance, SampleGram, covariance_of
 from loadstone.covariance.containers import PerFeature, float_dtype, is_dask, rows_of
 from loadstone.covariance.scores import lazily, project, project_block, squares_and_scores
 from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
@@ -25,6 +25,7 @@ from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.fitted_model import FittedModel, spread
 from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
+from loadstone.solvers.wide_model import fit_among, noise_left_out
 
 #: What the documentation says of every Gaussian model.
 MODEL: dict[str, Attribute] = {
@@ -50,6 +51,8 @@ class GaussianComponents(Components):
 
     _attributes: ClassVar[dict[str, Attribute]] = MODEL
     _allows_missing: ClassVar[bool] = True
+    #: Whether most features have no loadings, so that wide data is fitted on a working set.
+    _fits_few: ClassVar[bool] = True
 
     def _fit_model(
         self, S: Covariance, holes: IncompleteObservations | None, task: Task
@@ -61,6 +64,12 @@ class GaussianComponents(Components):
         data = task.data
         varying = np.flatnonzero(~data.moments.constant)
         S, holes = data.S, data.holes
+        if isinstance(S, SampleGram) and self._fits_few:
+            closed = np.flatnonzero(data.moments.constant)
+            model, kept, looked = fit_among(
+                S, closed, lambda part: self._fit_model(part, None, task)
+            )
+            return replace(_described(model, data, kept), looked=looked, fitted_on=kept)
         if varying.size < S.n_features:
             # A feature without variance is no evidence for small noise in the others.
             S = S.restrict(varying)
@@ -279,7 +288,7 @@ def _described(fitted: FittedModel, data: Reading, varying: Array) -> Found:
     n_features, dtype = data.n_features, data.S.dtype
     W = spread(fitted.model.loadings, varying, n_features)
     strengths = np.linalg.norm(W, axis=0)
-    noise = _noise_of_all(fitted.model, varying, n_features)
+    noise = _noise_of_all(fitted.model, varying, data)
     if fitted.location is not None:
         data = _relocated(data, FactorModel(W, noise), spread(fitted.location, varying, n_features))
     free = [LoadingConstraint(n_features, n_features)] * W.shape[1]
@@ -301,13 +310,13 @@ def _described(fitted: FittedModel, data: Reading, varying: Array) -> Found:
     )
 
 
-def _noise_of_all(model: FactorModel, varying: Array, n_features: int) -> float | Array:
+def _noise_of_all(model: FactorModel, varying: Array, data: Reading) -> float | Array:
     """Noise of all features; one that does not vary gets the mean of the others."""
     if np.ndim(model.noise_variance) == 0:
         return float(model.noise_variance)
-    noise = np.full(n_features, float(np.mean(model.noise_variance)))
+    noise = np.full(data.n_features, float(np.mean(model.noise_variance)))
     noise[varying] = model.noise_variance
-    return noise
+    return noise_left_out(data.S, noise, varying)
 
 
 def _relocated(data: Reading, model: FactorModel, location: Array) -> Reading:

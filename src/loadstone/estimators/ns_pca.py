@@ -50,9 +50,10 @@ class NSPCA(Components):
         directions, or given components.
     n_init : int, default=1
         Number of starts; all but the first are random. The best objective wins.
-    route : {"auto", "gram", "data"}, default="auto"
-        Form the covariance matrix, or work on the data. With more features than samples
-        the matrix is never formed unless asked for.
+    route : {"auto", "gram", "data", "wide"}, default="auto"
+        Form the covariance matrix, or work on the data, or on columns of wide data as far as
+        they fit in memory. With more features than samples the matrix is never formed unless
+        asked for.
     max_iter : int, default=1000
         Largest number of sweeps over all entries, for each start.
     tol : float, default=1e-7
@@ -163,6 +164,9 @@ class NSPCA(Components):
         eigenvalue = float(leading_eigenpairs(S, 1)[0][0]) * (S.n_samples - 1.0)
         overlap, sparsity = scaled_penalties(alpha, beta, eigenvalue, S.n_features)
         return model.set_params(overlap_penalty=overlap, sparsity_penalty=sparsity)
+
+    def _looks_at_all(self) -> bool:
+        return True
 
     def _n_tasks(self) -> int:
         return 1

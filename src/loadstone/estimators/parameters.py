@@ -87,8 +87,10 @@ SHARED: dict[str, Parameter] = {
         ["boolean", None],
     ),
     "route": Parameter(
-        '{"auto", "gram", "data"}',
-        "Form the covariance matrix, or work on the data. Both give the same answer.",
+        '{"auto", "gram", "data", "wide"}',
+        "Form the covariance matrix, or work on the data. Both give the same answer. The wide\n"
+        "route, for few samples of very many features out of core, reads them a handful of\n"
+        "times and looks at a working set; see the page on large data.",
         [StrOptions(set(ROUTES))],
     ),
     "forced": Parameter(

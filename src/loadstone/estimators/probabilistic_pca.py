@@ -98,6 +98,7 @@ class ProbabilisticPCA(GaussianComponents):
 
     log_likelihoods_: ClassVar[Array]
 
+    _fits_few: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [COUNT, None],
         "init": [StrOptions({"pca", "random"})],

@@ -15,6 +15,7 @@ from loadstone.covariance import (
     ExplicitCovariance,
     Moments,
     SampleCovariance,
+    SampleGram,
     covariance_of,
     materialise,
 )
@@ -125,6 +126,13 @@ def read(
     how: dict[str, Any] = {"route": route, "n_products": n_products, "missing": missing}
     reading = read_rows(rows, weights, names, standardize=standardize, **how)
     return replace(reading, rows=rows, weights=weights) if keep_rows else reading
+
+
+def in_memory(data: Reading) -> Reading:
+    """The same with all columns of wide data in memory; refused with the size where they do not fit."""
+    if not isinstance(data.S, SampleGram):
+        return data
+    return replace(data, S=data.S.restrict(np.arange(data.n_features)))
 
 
 def read_rows(

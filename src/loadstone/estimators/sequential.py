@@ -29,7 +29,7 @@ from loadstone.extraction import (
     Orthogonality,
     Plan,
     competitions,
-    one_by_one,
+    extract,
     signed,
 )
 from loadstone.extraction.count import choose_count
@@ -118,7 +118,7 @@ class SequentialComponents(Components):
     ) -> Found:
         """One component for each constraint, those that are there already included."""
         plan = self.plan(task)
-        extraction = one_by_one(
+        extraction = extract(
             task.data.S,
             constraints,
             plan,
@@ -126,6 +126,7 @@ class SequentialComponents(Components):
             starts=starts,
             report=task.component,
             earlier=earlier,
+            n_pricings=task.n_pricings,
         )
         loadings = signed(extraction.matrix, constraints)
         compete = competitions(loadings, constraints, plan)
@@ -137,6 +138,7 @@ class SequentialComponents(Components):
             certificates=None if proofs is None else (*known, *proofs),
             values=self._values(extraction),
             shortfall=extraction.exhausted,
+            looked=extraction.looked,
         )
 
     def plan(self, task: Task) -> Plan:

@@ -194,6 +194,7 @@ class SparseNoisyPCA(GaussianComponents):
     def _search(self, task: Task) -> Found:
         found = super()._search(task)
         varying = np.flatnonzero(~task.data.moments.constant)
+        varying = varying if found.fitted_on is None else found.fitted_on
         whole = [_on_all(m, varying, task.data.n_features) for m in found.values["path_"]]
         return replace(found, values={**found.values, "path_": tuple(whole)})
 

@@ -152,6 +152,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         # Proofs report their progress as tasks too, and nobody knows how many.
         return None if self.certify else super()._n_tasks()
 
+    def _looks_at_all(self) -> bool:
+        return self.objective == "recovery"
+
     def _sizes_on(self, n_components: int, n_features: int) -> list[int]:
         """How many features each component may use; the size chosen where none was given."""
         asked = self.n_nonzero
@@ -186,7 +189,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         )
 
         def find(size: int) -> Array:
-            return quick.set_params(n_nonzero=size)._sized(replace(task, report=silent)).loadings
+            quiet = replace(task, report=silent, n_pricings=0)
+            return quick.set_params(n_nonzero=size)._sized(quiet).loadings
 
         ladder = self._ladder(task.data)
         return choose_size(task.data.S, self._count, ladder, self.target, find)

@@ -12,6 +12,7 @@ from loadstone.extraction.orthogonality import (
     Orthogonality,
     orthogonality_violation,
 )
+from loadstone.extraction.priced import extract
 
 __all__ = [
     "ORTHOGONALITIES",
@@ -20,6 +21,7 @@ __all__ = [
     "Plan",
     "RefusedConstraintError",
     "competitions",
+    "extract",
     "one_by_one",
     "orthogonality_violation",
     "signed",

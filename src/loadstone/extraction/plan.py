@@ -8,6 +8,7 @@ from typing import Any
 
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance
+from loadstone.covariance.working_set import Looked
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.loadings import Loadings
 from loadstone.solvers.protocol import Solver
@@ -31,12 +32,15 @@ class Extraction:
         Why there are fewer components than asked for.
     left : tuple of Covariance
         What earlier components left for each of them; empty where nobody deflated.
+    looked : Looked or None
+        How far the search looked, where it did not look at all features.
     """
 
     matrix: Array
     searches: tuple[Loadings, ...]
     exhausted: str | None = None
     left: tuple[Covariance, ...] = ()
+    looked: Looked | None = None
 
 
 @dataclass(frozen=True)

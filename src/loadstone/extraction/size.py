@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import Array, Covariance, leading_eigenvalues
 from loadstone.metrics import recovered_variance
 
 #: Largest size that is chosen: beyond it a component is no longer read.
@@ -67,7 +67,7 @@ def choose_size(
     find : callable
         Loadings of the components of a size.
     """
-    eigenvalues = leading_eigenpairs(S, min(n_components, S.n_features), 1e-4)[0]
+    eigenvalues = leading_eigenvalues(S, min(n_components, S.n_features), 1e-4)
     best = float(np.maximum(eigenvalues, 0).sum())
     shares: dict[int, float] = {}
     low, high = 0, ladder.size - 1

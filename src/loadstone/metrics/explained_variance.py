@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array, Covariance, SampleGram, score_moments
 
 
 def score_covariance(S: Covariance, loadings: Array) -> Array:
     """``W'SW``: covariance of the scores, one pass."""
+    if isinstance(S, SampleGram):
+        return score_moments(S, loadings)[0]
     G = loadings.T.astype(np.float64) @ (S @ loadings).astype(np.float64)
     return (G + G.T) / 2
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array, Covariance, score_moments
 
 
 def recovered_variance(S: Covariance, loadings: Array) -> Array:
@@ -29,9 +29,7 @@ def recovered_variance(S: Covariance, loadings: Array) -> Array:
         many largest eigenvalues it is what remains of PCA's. The last entry is
         :func:`regressed_variance`.
     """
-    SW = (S @ loadings).astype(np.float64)
-    G = loadings.T.astype(np.float64) @ SW
-    return recovered_from_scores((G + G.T) / 2, SW.T @ SW, float(np.finfo(S.dtype).eps))
+    return recovered_from_scores(*score_moments(S, loadings), float(np.finfo(S.dtype).eps))
 
 
 def recovered_from_scores(G: Array, M: Array, eps: float) -> Array:

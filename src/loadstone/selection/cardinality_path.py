@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from loadstone._sklearn_compat import Options, StrOptions, validate_parameter_constraints
-from loadstone.covariance import Array
+from loadstone.covariance import Array, Covariance, SampleGram
 from loadstone.estimators.found import tell, user_level
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import read, read_covariance
@@ -21,6 +21,7 @@ from loadstone.selection.path import (
     automatic_sizes,
     search_path,
 )
+from loadstone.selection.path_wide import largest_wide_size
 
 #: Values the arguments may have.
 RULES: Mapping[str, Any] = {
@@ -52,7 +53,7 @@ def cardinality_path(
         Data, or its :class:`SampleCovariance`. Give either this or ``covariance``.
     n_nonzeros : "auto" or array-like of int, default="auto"
         Sizes. ``"auto"`` takes every size up to 150 features, and 150 logarithmically
-        spaced ones beyond.
+        spaced ones beyond; of wide data out of core, up to what a working set has room for.
     covariance : array-like of shape (n_features, n_features) or SampleCovariance, optional
         A covariance or correlation matrix in place of data.
     n_samples : float, optional
@@ -66,8 +67,8 @@ def cardinality_path(
     standardize : bool or None, default=None
         Scale each feature to unit variance. ``None`` does not, and warns where variances
         differ by more than a factor of 10 000.
-    route : {"auto", "gram", "data"}, default="auto"
-        Form the covariance matrix, or work on the data.
+    route : {"auto", "gram", "data", "wide"}, default="auto"
+        Form the covariance matrix, work on the data, or on a working set of columns.
     sample_weight : array-like of shape (n_samples,), optional
         How many samples each row stands for.
 
@@ -110,18 +111,33 @@ def cardinality_path(
     forbidden = np.flatnonzero(data.moments.constant)
     path = search_path(
         data.S,
-        check_n_nonzeros(n_nonzeros, data.n_features, forbidden.size),
+        check_n_nonzeros(n_nonzeros, data.n_features, forbidden.size, _largest(data.S)),
         nonnegative=nonnegative,
         effort=effort,
         forbidden=forbidden,
         certify=certify,
     )
+    if path.looked is not None:
+        for remark in path.looked.remarks(data.n_features):
+            warnings.warn(remark, UserWarning, stacklevel=user_level())
     return replace(path, data=data, parameters=asked)
 
 
-def check_n_nonzeros(n_nonzeros: Any, n_features: int, n_constant: int = 0) -> Array:
+def _largest(S: Covariance) -> int | None:
+    """The largest size of an automatic path, where it cannot go up to all features."""
+    if not isinstance(S, SampleGram):
+        return None
+    largest = largest_wide_size(S)
+    return largest if largest < S.n_features else None
+
+
+def check_n_nonzeros(
+    n_nonzeros: Any, n_features: int, n_constant: int = 0, largest: int | None = None
+) -> Array:
     """Sizes ascending and distinct; what had to be changed is told."""
     if isinstance(n_nonzeros, str):
+        if largest is not None:
+            return automatic_sizes(min(largest, n_features - n_constant))
         sizes = automatic_sizes(n_features - n_constant)
         return sizes if n_constant == 0 else np.append(sizes[:-1], n_features)
     asked: list[Any] = [n_nonzeros] if isinstance(n_nonzeros, Integral) else list(n_nonzeros)

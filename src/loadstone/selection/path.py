@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +16,14 @@ import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    SampleGram,
+    leading_eigenvalues,
+    variances_of,
+)
+from loadstone.covariance.working_set import Looked
 from loadstone.estimators.found import Found, store
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA
@@ -30,6 +37,7 @@ from loadstone.selection.path_starts import (
     start_directions,
 )
 from loadstone.selection.path_sweep import BestKnown, sweep
+from loadstone.selection.path_wide import search_wide
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.support_spectrum import SupportSpectrum
 
@@ -92,6 +100,10 @@ class CardinalityPath:
         Whether loadings are at least zero.
     bounds : ndarray of float or None
         Proven upper limits of the variance at each size, where asked for.
+    looked : Looked or None
+        How far the search looked, where wide data out of core was not looked at as a whole:
+        ``n_features`` of a working set, ``n_pricings`` in which all features were asked, and
+        how many of them still wanted in (``n_wanting``).
     data : Reading or None
         The data of the path, where it was searched on data.
     parameters : mapping
@@ -105,6 +117,7 @@ class CardinalityPath:
     covariance: Covariance = field(repr=False)
     nonnegative: bool = False
     bounds: Array | None = field(default=None, repr=False)
+    looked: Looked | None = field(default=None, repr=False)
     data: Reading | None = field(default=None, repr=False)
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
@@ -142,7 +155,7 @@ class CardinalityPath:
             msg = "this path was searched on a covariance alone; use loadstone.cardinality_path"
             raise ValueError(msg)
         model = SparsePCA(n_components=1, n_nonzero=int(n_nonzero), **self.parameters)
-        value = np.atleast_1d(loadings @ (self.covariance @ loadings))
+        value = variances_of(self.covariance, loadings[:, None])
         search = Loadings(loadings[:, None], value, 1, Stop.CONVERGED)
         constraint = LoadingConstraint(loadings.size, int(n_nonzero), self.nonnegative)
         store(
@@ -300,10 +313,15 @@ def search_path(
     constraints = [
         LoadingConstraint(S.n_features, int(k), nonnegative, forbidden=closed) for k in n_nonzeros
     ]
+    looked = None
     with one_blas_thread():
-        known = _searched(S, constraints, PATH_EFFORTS[effort])
+        if isinstance(S, SampleGram):
+            search = partial(_searched, effort=PATH_EFFORTS[effort])
+            known, looked = search_wide(S, constraints, search)
+        else:
+            known = _searched(S, constraints, effort=PATH_EFFORTS[effort])
     values = np.maximum.accumulate(known.values)
-    largest = float(leading_eigenpairs(S, 1)[0][0])
+    largest = float(leading_eigenvalues(S, 1)[0])
     if constraints[-1].size + closed.size >= S.n_features and not nonnegative:
         values[-1] = max(values[-1], largest)
     supports = Supports(known.packed, S.n_features)
@@ -316,15 +334,20 @@ def search_path(
         S,
         nonnegative,
         bounds,
+        looked,
     )
 
 
 def _searched(
-    S: Covariance, constraints: list[LoadingConstraint], effort: StartEffort
+    S: Covariance,
+    constraints: list[LoadingConstraint],
+    known: BestKnown | None = None,
+    *,
+    effort: StartEffort,
 ) -> BestKnown:
     spectrum = SupportSpectrum(S, coarse=True)
     sizes = np.array([constraint.n_nonzero for constraint in constraints])
-    known = BestKnown(sizes, S.n_features)
+    known = BestKnown(sizes, S.n_features) if known is None else known
     starts = start_directions(S, spectrum, effort, constraints[0])
     for index in effort.sizes(sizes, S.n_features, nonnegative=constraints[0].nonnegative):
         known.offer(index, *search_size(S, spectrum, constraints[index], starts, effort))

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from loadstone.certificates import prove
+from loadstone.certificates.bound_sample_space import sample_space_bounds
+from loadstone.certificates.certificate_value import problem_of
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array, Covariance, SampleGram
 from loadstone.solvers.renormalise import renormalise
 
 #: Seconds that ``certify="standard"`` may spend on one size.
@@ -22,10 +24,19 @@ def upper_bounds(
     effort: str,
 ) -> Array:
     """An upper limit of the variance at each size; a limit also holds for smaller sizes."""
+    if isinstance(S, SampleGram):
+        return _bounds_in_one_pass(S, constraints)
     time_limit = STANDARD_SECONDS if effort == "standard" else None
     bounds = []
     for constraint, support in zip(constraints, supports, strict=True):
         w = support.astype(S.dtype)
         w = renormalise(S, w / np.linalg.norm(w), constraint)[0]
         bounds.append(prove(S, constraint, w, effort=effort, time_limit=time_limit).upper_bound)
+    return np.minimum.accumulate(np.array(bounds)[::-1])[::-1]
+
+
+def _bounds_in_one_pass(S: SampleGram, constraints: Sequence[LoadingConstraint]) -> Array:
+    """The same for wide data out of core: all sizes share a reduction over all features."""
+    problems = [problem_of(constraint) for constraint in constraints]
+    bounds = [min(found) for found in sample_space_bounds(S, problems)]
     return np.minimum.accumulate(np.array(bounds)[::-1])[::-1]
