@@ -149,8 +149,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     _attributes: ClassVar[dict[str, Attribute]] = WITH_PROOFS
 
     def _n_tasks(self) -> int | None:
-        # Proofs report their progress as tasks too, and nobody knows how many.
-        return None if self.certify else super()._n_tasks()
+        # Searches and proofs report their progress as tasks too, and nobody knows how many.
+        return None
 
     def _looks_at_all(self) -> bool:
         return self.objective == "recovery"
@@ -247,7 +247,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             raise ValueError(msg)
 
     def _solver(self, task: Task) -> Portfolio:
-        return PORTFOLIOS[self.effort].limited(self.max_iter, self.tol)
+        return PORTFOLIOS[self.effort].limited(self.max_iter, self.tol, task.stage)
 
     def _proofs(
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]
