@@ -19,7 +19,7 @@ TRACE = {
 #: Defined up to the signs of eigenvectors.
 UP_TO_SIGNS = {"low_rank_factors_", "directions_", "first_component_"}
 #: Models and proofs that carry their own traces; their results are attributes as well.
-RECORDS = {"path_", "certificates_"}
+RECORDS = {"path_", "certificates_", "joint_certificate_"}
 #: The answer of a fit: everything else.
 NOT_THE_ANSWER = TRACE | UP_TO_SIGNS | RECORDS
 

@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
+import joblib
 import pytest
 
 import places
@@ -43,7 +44,6 @@ def test_processes(start):
 
 
 def test_loky():
-    joblib = pytest.importorskip("joblib")
     (found,) = joblib.Parallel(n_jobs=2)([joblib.delayed(places.digests)()])
     assert found == here()
 

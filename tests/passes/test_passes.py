@@ -10,7 +10,7 @@ import pytest
 import loadstone
 import registry
 from loadstone import SampleCovariance, SparsePCA, cardinality_path, certify
-from loadstone.covariance import route, working_set
+from loadstone.covariance import route, sample_gram, working_set
 from passes.counting import Counted, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -47,6 +47,7 @@ CALLS = {cls.__name__: of_estimator(cls) for cls in registry.estimators()} | {
     "stability_selection": lambda X: loadstone.stability_selection(
         SparsePCA(1, n_nonzero=5), X, n_replicas=4
     ),
+    "cross_validated_recovery": lambda X: loadstone.cross_validated_recovery(model_of(X), X),
     "SampleCovariance.of": SampleCovariance.of,
     "transform": lambda X: model_of(X).transform(X),
     "score": lambda X: model_of(X).score(X),
@@ -58,6 +59,7 @@ def _small_limits(monkeypatch):
     """Small data takes the ways of large data."""
     monkeypatch.setattr(route, "READ_BYTES", 0)
     monkeypatch.setattr(working_set, "FIRST_SIZE", 64)
+    monkeypatch.setattr(sample_gram, "MAX_GATHERED", 64)
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -77,12 +79,12 @@ def test_tall_data(name):
 def test_wide_data_in_chunks_of_columns(name):
     stated = pass_table.STATED[name]
     n = None if stated.wide is None else stated.wide + stated.per_component * N_COMPONENTS
-    assert_as_stated(name, Counted(planted(30, 600), n_columns=5), n)
+    assert_as_stated(name, Counted(planted(30, 1700), n_columns=5), n)
 
 
 @pytest.mark.parametrize("name", ["SparsePCA", "cardinality_path", "SparseNoisyPCA"])
 def test_wide_data_in_chunks_of_rows_and_columns(name):
-    counted = Counted(planted(30, 600), n_rows=3, n_columns=4)
+    counted = Counted(planted(30, 1700), n_rows=3, n_columns=4)
     assert_as_stated(name, counted, pass_table.STATED[name].wide)
 
 
@@ -98,3 +100,12 @@ def assert_as_stated(name, counted, n):
 def test_the_page_has_the_table():
     text = pass_table.PAGE.read_text(encoding="utf-8")
     assert pass_table.page(text) == text, "run: python tools/pass_table.py"
+
+
+@pytest.mark.parametrize("name", ["NSPCA", "ElasticNetPCA", "ExactSparsePCA"])
+def test_what_looks_at_all_features_says_the_size_where_it_refuses(name, monkeypatch):
+    monkeypatch.setattr(sample_gram, "MAX_COLUMN_BYTES", 30 * 8 * 1000)
+    counted = Counted(planted(30, 1700), n_columns=5)
+    with pytest.raises(MemoryError, match="1700 features of 30 samples"):
+        CALLS[name](counted.array)
+    assert counted.passes == 1

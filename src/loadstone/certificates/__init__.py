@@ -15,13 +15,13 @@ for numbers that make it strong. The beginning of a file's name says which kind 
 ``bound_*``     limits that hold for every rival, each from a matrix and numbers
 ``proof_*``     how bounds are put together: screening, cases, replay
 ``search_*``    who looks for good numbers and components; nothing rests on them
+``joint_*``     the same for several components together (below)
 ==============  =================================================================
 
 Who wants to trust a certificate reads, in this order, ``problem``, ``problem_after``,
 ``bound_eigenvalue``, ``bound_dual`` (the inequality), ``bound_instant``,
 ``bound_sample_space`` (very many features, out of core),
 ``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets),
-``bound_recovery`` (of all features),
 ``proof_screening``, ``proof_enumeration``, ``proof_tree`` (its ``replay`` is the whole check) and
 ``certificate.verify``. None of these imports a ``search_*`` file: a search that fails gives
 a weak bound, never a wrong one.
@@ -30,11 +30,32 @@ Who wants to change how bounds are found reads, in this order, ``prove``, ``sear
 (one case: a dual, screening, again), ``search_dual`` with its kernels (the optimiser),
 ``search_component`` (better components met on the way), ``search_working_set`` (thousands
 of features), ``search_known_block`` and ``search_branch_and_bound``.
+
+Several components together: ``joint_prove`` is the way in, ``joint_certificate`` what is stated
+and verified, ``joint_file`` how it is stored, ``joint_problem`` who competes, ``joint_statement``
+in which matrix. The statements rest on ``joint_bound`` (the theorems), ``joint_eigenvalues``,
+``joint_supports``, ``joint_assignment`` (disjoint supports, exactly) and ``joint_recovery``;
+``joint_search``, ``joint_search_supports`` and ``joint_search_recovery`` look for good numbers.
 """
 
 from loadstone.certificates.certificate import Certificate
 from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.joint_certificate import JointCertificate, JointClaim
+from loadstone.certificates.joint_problem import ADJUSTED, RECOVERED, SUM
+from loadstone.certificates.joint_prove import prove_together
 from loadstone.certificates.problem_after import Earlier
 from loadstone.certificates.prove import EFFORTS, prove
 
-__all__ = ["EFFORTS", "Certificate", "CertificateError", "Earlier", "prove"]
+__all__ = [
+    "ADJUSTED",
+    "EFFORTS",
+    "RECOVERED",
+    "SUM",
+    "Certificate",
+    "CertificateError",
+    "Earlier",
+    "JointCertificate",
+    "JointClaim",
+    "prove",
+    "prove_together",
+]

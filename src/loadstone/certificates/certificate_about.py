@@ -15,6 +15,7 @@ from loadstone.covariance.checks import check_rows
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.protocol import Covariance
+from loadstone.covariance.quadratic import variances_of
 from loadstone.covariance.route import covariance_of
 from loadstone.covariance.sample import SampleCovariance
 
@@ -60,7 +61,7 @@ class About:
             precision=str(S.dtype),
             trace=float(variances.sum()),
             squares=float(variances @ variances),
-            probe=float(z @ np.asarray(S @ z.astype(S.dtype), dtype=np.float64)),
+            probe=float(variances_of(S, z.astype(S.dtype)[:, None])[0]),
             diagonal=_hash_of_rounded(variances),
         )
 

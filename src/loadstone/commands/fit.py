@@ -245,6 +245,8 @@ def print_found(terminal: Terminal, summary: dict[str, Any], written: list[Path]
             terminal.say(
                 f"component {component['component']}: {component['certificate']['sentence']}"
             )
+    if summary["joint"] is not None and len(summary["components"]) > 1:
+        terminal.say(summary["joint"]["sentence"])
     terminal.say("")
     for file in written:
         terminal.say(f"wrote {file}")

@@ -61,10 +61,14 @@ def certify(
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = _opened(terminal, model_file, reading, steps)
         certificates = _certificates(terminal, model, table, effort, time_limit, steps)
+        joint = _joint(model, table, effort, time_limit, steps)
     for j, certificate in enumerate(certificates):
         terminal.say(f"component {j + 1}: {certificate}")
+    if joint is not None:
+        terminal.say(joint["sentence"])
     terminal.result(
         {
+            "joint": joint,
             "components": [
                 {
                     "component": j + 1,
@@ -76,7 +80,7 @@ def certify(
                     "sentence": str(c),
                 }
                 for j, c in enumerate(certificates)
-            ]
+            ],
         }
     )
 
@@ -122,6 +126,27 @@ def _certificates(
         certificates.append(prove(data.S, constraint, w, earlier=earlier, **limits))
         steps.advance()
     return certificates
+
+
+def _joint(
+    model: Any, table: Table, effort: str, time_limit: float | None, steps: Stages
+) -> dict[str, Any] | None:
+    """What is proven about all components together; ``None`` where they were searched jointly."""
+    from loadstone.estimators.found import Task
+    from loadstone.estimators.reading import read
+    from loadstone.estimators.sequential import SequentialComponents
+    from loadstone.extraction import prove_jointly
+    from loadstone.report.evidence import joint_as_json
+
+    if not isinstance(model, SequentialComponents) or model.n_components_ < 2:
+        return None
+    steps.next("Certifying all components together")
+    data = read(named(table), standardize=model.scale_ is not None)
+    plan = model.plan(Task(data, np.random.default_rng(0)))
+    constraints = model.constraints_on(data)
+    loadings = model.components_.T
+    proven = prove_jointly(data.S, loadings, constraints, plan, effort, time_limit=time_limit)
+    return joint_as_json(proven)
 
 
 def _opened(

@@ -26,6 +26,10 @@ from loadstone.covariance.twins import N_BITS, codes_of, near_twins
 
 #: Columns that are remembered, and the largest block of them that is put together, in bytes.
 MAX_COLUMN_BYTES = 128 << 20
+#: Columns that are fetched for scores; with more of them scores are added up where they are.
+MAX_GATHERED = 4096
+#: Products that are remembered, and how many columns each of them may have.
+N_REMEMBERED = 4
 #: Features with near twins that are remembered.
 N_TWINS = 1024
 #: Columns drawn evenly from all features, for directions that no principal component shows.
@@ -33,9 +37,10 @@ N_PILOTS = 64
 
 
 class KnownColumns:
-    """Columns of the data that were read, by feature; it only grows."""
+    """Columns of the data that were read, by feature, and the last products that took a pass."""
 
     def __init__(self, n_rows: int, dtype: np.dtype[Any]) -> None:
+        self.products: list[tuple[str, Array, Array]] = []
         self.features: Support = np.empty(0, dtype=np.intp)
         self.values: Array = np.empty((n_rows, 0), dtype=dtype)
 
@@ -54,6 +59,16 @@ class KnownColumns:
         """Forget all other columns."""
         kept = np.isin(self.features, features)
         self.features, self.values = self.features[kept], self.values[:, kept]
+
+    def product(self, kind: str, W: Array, compute: Callable[[], Array]) -> Array:
+        """The same product again costs no pass, while it is among the last ones."""
+        for known, V, found in self.products:
+            if known == kind and np.array_equal(V, W):
+                return found.copy()
+        result = compute()
+        if W.size <= N_REMEMBERED * W.shape[0]:
+            self.products = [*self.products[1 - N_REMEMBERED :], (kind, W.copy(), result.copy())]
+        return result
 
     def __getitem__(self, features: Support) -> Array:
         at = np.searchsorted(self.features, features)
@@ -143,7 +158,7 @@ class SampleGram:
         return self.strips.dtype
 
     def __matmul__(self, W: Array) -> Array:
-        return self.back_project(self.scores(W))
+        return self.known.product("products", W, lambda: self.back_project(self.scores(W)))
 
     def diagonal(self) -> Array:
         """Variances of the (scaled) features."""
@@ -155,10 +170,12 @@ class SampleGram:
     def scores(self, W: Array) -> Array:
         """``Z W``: no pass where the columns that ``W`` uses are known."""
         used = nonzero_rows(W)
-        if used.size <= self.room:
+        if used.size <= min(self.room, MAX_GATHERED) or not self.known.missing(used).size:
             result: Array = self.centred_columns(used) @ W[used].astype(self.dtype, copy=False)
             return result
-        return self.strips.fold(_scores_part, np.add, self.centring, W)
+        return self.known.product(
+            "scores", W, lambda: self.strips.fold(_scores_part, np.add, self.centring, W)
+        )
 
     def back_project(self, Y: Array) -> Array:
         """``Z'Y`` for scores ``Y``, one pass: as long as there are features."""

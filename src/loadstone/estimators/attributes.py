@@ -71,6 +71,11 @@ CERTIFICATES: dict[str, Attribute] = {
         "The proof of each component, to inspect, verify and save. Each says what it is\n"
         "relative to: the data, what earlier components left, or the features they did not use.",
     ),
+    "joint_certificate_": Attribute(
+        "JointCertificate",
+        "What all components reach together, and a proven limit of it: the adjusted variance,\n"
+        "and the sum of the variances where the relation of the components bounds it.",
+    ),
     "upper_bound_": Attribute(_EACH, "Proven limits of the variance of each component."),
     "gap_": Attribute(_EACH, "Variance each component might still be missing."),
 }

@@ -9,13 +9,13 @@ import numpy as np
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import COUNT, SHARED
 from loadstone.estimators.sequential import SequentialComponents
 from loadstone.registry import About
-from loadstone.solvers.em import EM
+from loadstone.solvers.em import EM, is_first_component
 
 
 class EMPCA(ExtendableMixin, SequentialComponents):
@@ -109,26 +109,23 @@ class EMPCA(ExtendableMixin, SequentialComponents):
 
     def _em(self) -> EM:
         """The solver, whatever the data."""
-        init = self.init
-        if init is None:
-            init = "random" if self.nonnegative else "pca"
-        elif not isinstance(init, str):
+        init = ("random" if self.nonnegative else "pca") if self.init is None else self.init
+        if not isinstance(init, str):
             init = np.atleast_2d(np.asarray(init, dtype=np.float64)).T
         return EM(init=init, n_init=self.n_init, max_iter=self.max_iter, tol=self.tol)
 
     def _solver(self, task: Task) -> EM:
-        solver = self._em()
-        if not isinstance(solver.init, str):
-            _check_starts(solver.init, task.data.n_features)
-        return solver
+        return self._em().on(task.data.n_features)
 
     def _search(self, task: Task) -> Found:
-        solver = self._em()
-        one_start = isinstance(solver.init, str) and solver.init == "pca" and solver.n_starts == 1
-        if not self.warm_start or not one_start:
+        if not self.warm_start or not self._em().starts_at_first_component:
             return super()._search(task)
         kept = vars(self).get("first_component_")
-        start = kept if kept is not None and _is_start(task.data.S, kept) else self._begin(task)
+        start = (
+            kept
+            if kept is not None and is_first_component(task.data.S, kept)
+            else self._begin(task)
+        )
         begin = start.astype(task.data.S.dtype, copy=False)
         found = self._found(task, self.constraints_on(task.data), starts=begin)
         return replace(found, values={**found.values, "first_component_": start})
@@ -138,27 +135,3 @@ class EMPCA(ExtendableMixin, SequentialComponents):
         S = task.data.S
         signs_only = LoadingConstraint(S.n_features, S.n_features, self.nonnegative)
         return self._solver(task).starts(S, signs_only, np.random.default_rng(0))
-
-
-def _check_starts(starts: Array, n_features: int) -> None:
-    """Refuse directions that nothing can start from."""
-    if starts.shape[0] != n_features or starts.shape[1] == 0:
-        msg = (
-            f"init has shape {starts.T.shape}; expected one row per start and one column per "
-            f"feature, ({starts.shape[1] or 1}, {n_features})"
-        )
-        raise ValueError(msg)
-    if not np.isfinite(starts).all() or not starts.any(axis=0).all():
-        msg = "init holds missing values, or a row of zeros, which is no direction"
-        raise ValueError(msg)
-
-
-def _is_start(S: Covariance, start: Array) -> bool:
-    """Whether it is still a principal component: the data may have changed since."""
-    if start.shape[0] != S.n_features:
-        return False
-    v = start[:, 0].astype(S.dtype, copy=False)
-    Sv = S @ v
-    value = float(v @ Sv)
-    tol = 1e-6 if S.dtype == np.float64 else 1e-3
-    return bool(np.linalg.norm(Sv - value * v) <= tol * value)

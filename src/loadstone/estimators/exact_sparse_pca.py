@@ -10,12 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loadstone._sklearn_compat import Interval
-from loadstone.certificates import Certificate, prove
+from loadstone.certificates import Certificate, JointCertificate, prove
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
 from loadstone.estimators.found import Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
 from loadstone.estimators.sequential import Rival, SequentialComponents
+from loadstone.extraction import Plan, prove_jointly
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.exact import ExactSearch
@@ -127,3 +130,8 @@ class ExactSparsePCA(SequentialComponents):
                 certificate = certificate.restated(S, earlier, w)
             certificates.append(certificate)
         return certificates
+
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        return prove_jointly(task.data.S, loadings, constraints, plan, "standard")

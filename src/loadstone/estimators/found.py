@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from loadstone.certificates import Certificate
+from loadstone.certificates import Certificate, JointCertificate
 from loadstone.covariance import Array, score_moments
 from loadstone.covariance.working_set import N_PRICINGS, Looked
 from loadstone.estimators.reading import Reading
@@ -120,6 +120,8 @@ class Found:
         How each of them was found, or all of them together.
     certificates : tuple of Certificate or None
         Their proofs, where asked for.
+    joint : JointCertificate or None
+        The proof about all of them together.
     values : mapping
         Further attributes by name; they win over those made here.
     shortfall : str or None
@@ -137,6 +139,7 @@ class Found:
     loadings: Array
     searches: tuple[Loadings, ...]
     certificates: tuple[Certificate, ...] | None = None
+    joint: JointCertificate | None = None
     values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     shortfall: str | None = None
     told: tuple[str, ...] = ()
@@ -191,6 +194,7 @@ class Found:
             "stop_reason_": [search.stop.value for search in self.searches],
             "objective_": [search.objective for search in self.searches],
             **_proofs(self.certificates),
+            **({} if self.joint is None else {"joint_certificate_": self.joint}),
             "looked_at_": None if self.looked is None else asdict(self.looked),
             **self.values,
         }

@@ -12,7 +12,7 @@ from loadstone._sklearn_compat import (
     TransformerMixin,
     _check_feature_names_in,
 )
-from loadstone.certificates import Certificate
+from loadstone.certificates import Certificate, JointCertificate
 from loadstone.constraints import Groups
 from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask
@@ -42,6 +42,7 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     stop_reason_: list[str]
     objective_: list[Array]
     certificates_: list[Certificate]
+    joint_certificate_: JointCertificate
     upper_bound_: Array
     gap_: Array
     n_features_in_: int

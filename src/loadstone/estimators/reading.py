@@ -73,9 +73,8 @@ class Reading:
 
     def minding_units(self, *, standardize: bool | None) -> Reading:
         """The same with a remark on units, where nobody has said whether to scale."""
-        if standardize is not None:
-            return self
-        return replace(self, remarks=(*self.remarks, *units_remark(self.moments)))
+        remarks = units_remark(self.moments) if standardize is None else ()
+        return replace(self, remarks=(*self.remarks, *remarks))
 
 
 def read(
@@ -132,7 +131,9 @@ def in_memory(data: Reading) -> Reading:
     """The same with all columns of wide data in memory; refused with the size where they do not fit."""
     if not isinstance(data.S, SampleGram):
         return data
-    return replace(data, S=data.S.restrict(np.arange(data.n_features)))
+    everything = np.arange(data.n_features)
+    data.S.columns(everything)
+    return replace(data, S=data.S.restrict(everything))
 
 
 def read_rows(

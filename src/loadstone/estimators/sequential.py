@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import clone
 
 from loadstone._sklearn_compat import Interval, StrOptions
-from loadstone.certificates import Certificate, Earlier
+from loadstone.certificates import Certificate, Earlier, JointCertificate
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array
 from loadstone.estimators.base import Components, field
@@ -32,13 +32,12 @@ from loadstone.extraction import (
     extract,
     signed,
 )
-from loadstone.extraction.count import choose_count
+from loadstone.extraction.count import choose_count, missed_share
 from loadstone.loadings import Loadings
-from loadstone.metrics import recovered_variance, total_variance
 from loadstone.solvers.protocol import Solver
 
 #: Parts of a plan that are parameters of some estimators.
-PLANNED = ("deflation", "refine", "renormalize")
+PLANNED = ("deflation", "refine", "renormalize", "objective")
 #: A component, what it may look like, and what earlier ones left to it.
 Rival = tuple[Array, Constraint, Earlier]
 
@@ -73,15 +72,20 @@ class SequentialComponents(Components):
         """Certificates of the components that have none yet, where asked for."""
         return None
 
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        """What is proven about all components together, where asked for."""
+        return None
+
     def _n_tasks(self) -> int | None:
         return int(self.n_components) if self.n_components >= 1 else None
 
     @property
     def _count(self) -> int:
         """How many components are asked for, or were found where a share is."""
-        if self.n_components >= 1:
-            return int(self.n_components)
-        return int(vars(self).get("n_components_", 1))
+        found = vars(self).get("n_components_", 1)
+        return int(self.n_components if self.n_components >= 1 else found)
 
     def _answer(self, task: Task) -> Found:
         if self.n_components >= 1:
@@ -95,14 +99,9 @@ class SequentialComponents(Components):
             return tried[number].loadings
 
         found = tried[choose_count(task.data.S, self.n_components, find)]
-        reached = recovered_variance(task.data.S, found.loadings)[-1] / total_variance(task.data.S)
-        if reached >= self.n_components:
-            return found
-        remark = (
-            f"n_components={self.n_components} is not reached: the {found.loadings.shape[1]} components "
-            f"there are recover {reached:.1%} of the variance; allow more features"
-        )
-        return replace(found, told=(*found.told, remark), shortfall=None)
+        missed = missed_share(task.data.S, self.n_components, found.loadings)
+        told = (*found.told, missed)
+        return found if missed is None else replace(found, told=told, shortfall=None)
 
     def _search(self, task: Task) -> Found:
         return self._found(task, self.constraints_on(task.data))
@@ -136,6 +135,7 @@ class SequentialComponents(Components):
             loadings=loadings,
             searches=extraction.searches,
             certificates=None if proofs is None else (*known, *proofs),
+            joint=self._together(task, loadings, constraints, plan),
             values=self._values(extraction),
             shortfall=extraction.exhausted,
             looked=extraction.looked,

@@ -7,25 +7,22 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import clone
 
 from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
-from loadstone.certificates import Certificate, prove
-from loadstone.certificates.bound_recovery import RecoveryCertificate, certify_recovery
+from loadstone.certificates import RECOVERED, SUM, Certificate, JointCertificate, prove
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
-from loadstone.estimators.checks import check_features, check_sizes
+from loadstone.estimators.checks import check_sizes
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
-from loadstone.estimators.reading import Reading
 from loadstone.estimators.sequential import Rival, SequentialComponents
-from loadstone.extraction import signed
-from loadstone.extraction.size import SizeChoice, choose_size, size_ladder
+from loadstone.extraction import Plan, prove_jointly, signed
+from loadstone.extraction.size import SizeChoice, choose_size, ladder_for
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
@@ -49,13 +46,15 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         which is PCA.
     target : float, default=0.9
         For ``n_nonzero="auto"``: share of the variance PCA recovers.
-    objective : {"variance", "recovery"}, default="variance"
+    objective : {"variance", "recovery", "sum"}, default="variance"
         What components are best at: the variance of their scores, which finds groups of
         features that belong together, or how much of *all* features a regression on their
         scores recovers, which finds the few features that stand for the rest. Recovery has
-        no signs and no relations, and a certificate of its own; judge it by
-        :func:`cross_validated_recovery` where ``n_components * n_nonzero`` is not small
-        against the number of samples.
+        no signs or relations, and one proof for each component beside the others; hold out
+        samples to judge it where ``n_components * n_nonzero`` is not small against their
+        number. ``"sum"`` is the sum of the variances of disjoint, orthogonal or uncorrelated
+        components, all at once and in place of ``refine``: for disjoint ones exactly, where
+        there are few features.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are searched and how long they are polished.
     max_iter : int, default=100
@@ -71,10 +70,6 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     ----------
     n_nonzero_ : int
         The size chosen, with ``n_nonzero="auto"`` only.
-    recovery_certificate_ : RecoveryCertificate
-        What the components recover and a proven limit of what any could, with
-        ``objective="recovery"`` only: PCA's, or with ``certify="standard"`` that of every set
-        of features, where these are few.
     size_path_ : dict of ndarray
         ``n_nonzero`` and ``share_of_pca`` of the sizes tried, with ``n_nonzero="auto"`` only.
 
@@ -135,14 +130,13 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     certify: Any = False
 
     n_nonzero_: ClassVar[int]
-    recovery_certificate_: ClassVar[RecoveryCertificate]
     size_path_: ClassVar[dict[str, Array]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "orthogonality": SHARED["orthogonality"].rule,
         "n_nonzero": [StrOptions({"auto"}), *SHARED["n_nonzero"].rule],
         "target": [Interval(Real, 0, 1, closed="right")],
-        "objective": [StrOptions({"variance", "recovery"})],
+        "objective": [StrOptions({"variance", "recovery", "sum"})],
         "effort": [StrOptions(set(PORTFOLIOS))],
         "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
     }
@@ -192,42 +186,26 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             quiet = replace(task, report=silent, n_pricings=0)
             return quick.set_params(n_nonzero=size)._sized(quiet).loadings
 
-        ladder = self._ladder(task.data)
+        # Any size but all features: those that do not vary are closed then.
+        quick.set_params(n_nonzero=max(1, task.data.n_features - 1))
+        ladder = ladder_for(quick.constraints_on(task.data), quick.plan(task).orthogonality)
         return choose_size(task.data.S, self._count, ladder, self.target, find)
 
-    def _ladder(self, data: Reading) -> Array:
-        """Sizes to choose from: room for what is forced, features enough for every component."""
-        forced = check_features(self.forced, "forced", data.n_features, data.names)
-        forbidden = check_features(self.forbidden, "forbidden", data.n_features, data.names)
-        n_available = (
-            data.n_features - np.union1d(forbidden, np.flatnonzero(data.moments.constant)).size
-        )
-        if self.orthogonality == "disjoint" or (
-            self.orthogonality == "strict" and self.nonnegative
-        ):
-            # Components that take more than their part leave nothing for the last ones.
-            n_available //= self._count
-        return size_ladder(max(1, n_available), max(1, forced.size))
-
     def _sized(self, task: Task) -> Found:
-        if self.objective == "variance":
+        if self.objective != "recovery":
             return super()._search(task)
         constraints = self.constraints_on(task.data)
         self._refuse_recovery(constraints)
-        # The proofs of the answers begun with would be about other components.
-        plain: SparsePCA = clone(self).set_params(certify=False)
-        variance = plain._found(task, constraints)
+        quick: SparsePCA = clone(self).set_params(certify=False)
+        variance = quick._found(task, constraints)
         n_found = variance.loadings.shape[1]
         kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
         # Passes over all components are many and cheap, and settle where each moves little.
         solver = Recovery(max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
         search = solver(task.data.S, kept, [variance.loadings])
         loadings = signed(search.matrix, kept)
-        closely = self.certify in {"standard", "full"}
-        value = float(search.objective[-1])
-        proof = certify_recovery(task.data.S, kept, value, by_enumeration=closely)
-        told = {**variance.values, "recovery_certificate_": proof}
-        return replace(variance, loadings=loadings, searches=(search,), values=told)
+        joint = self._together(task, loadings, kept, self.plan(task))
+        return replace(variance, loadings=loadings, searches=(search,), joint=joint)
 
     def _refuses_more(self) -> str | None:
         if self.objective == "variance":
@@ -265,3 +243,13 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             )
             for w, constraint, earlier in rivals
         ]
+
+    def _together(
+        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+    ) -> JointCertificate | None:
+        if not self.certify:
+            return None
+        quantity = {"sum": SUM, "recovery": RECOVERED}.get(self.objective)
+        return prove_jointly(
+            task.data.S, loadings, constraints, plan, self.certify, quantity=quantity
+        )

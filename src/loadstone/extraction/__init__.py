@@ -1,6 +1,6 @@
 """How many components, and how they are related."""
 
-from loadstone.extraction.competition import competitions, signed
+from loadstone.extraction.competition import competitions, prove_jointly, signed
 from loadstone.extraction.one_by_one import (
     Extraction,
     Plan,
@@ -24,5 +24,6 @@ __all__ = [
     "extract",
     "one_by_one",
     "orthogonality_violation",
+    "prove_jointly",
     "signed",
 ]

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from loadstone.certificates import JointCertificate, prove_together
 from loadstone.certificates.problem_after import FIRST, LINEAR, Earlier
 from loadstone.constraints import Constraint
-from loadstone.covariance import Array
+from loadstone.covariance import Array, Covariance
 from loadstone.extraction.one_by_one import Plan
 
-__all__ = ["competitions", "signed"]
+__all__ = ["competitions", "prove_jointly", "signed"]
 
 
 def competitions(
@@ -42,6 +43,25 @@ def competitions(
             # The other rules leave the covariance of unused features as it is.
             deflation = "schur" if plan.deflation == "schur" else ""
         yield constraint, Earlier(loadings=before, relation=relation, deflation=deflation)
+
+
+def prove_jointly(
+    S: Covariance,
+    loadings: Array,
+    constraints: Sequence[Constraint],
+    plan: Plan,
+    effort: str,
+    *,
+    quantity: str | None = None,
+    time_limit: float | None = None,
+) -> JointCertificate:
+    """What is proven about all components together, related as the plan says."""
+    kept = constraints[: loadings.shape[1]]
+    disjoint = all(plan.orthogonality.means_disjoint(constraint) for constraint in kept)
+    relation = "disjoint" if disjoint else plan.orthogonality.kind
+    return prove_together(
+        S, kept, loadings, relation, effort=effort, quantity=quantity, time_limit=time_limit
+    )
 
 
 def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:

@@ -49,6 +49,17 @@ def choose_count(S: Covariance, share: float, find: Callable[[int], Array]) -> i
     return number
 
 
+def missed_share(S: Covariance, share: float, loadings: Array) -> str | None:
+    """What to say where the components recover less than asked for."""
+    if _reaches(S, share, loadings):
+        return None
+    reached = recovered_variance(S, loadings)[-1] / total_variance(S)
+    return (
+        f"n_components={share} is not reached: the {loadings.shape[1]} components there are recover "
+        f"{reached:.1%} of the variance; allow more features"
+    )
+
+
 def _reaches(S: Covariance, share: float, loadings: Array) -> bool:
     return bool(recovered_variance(S, loadings)[-1] >= share * total_variance(S))
 

@@ -14,6 +14,7 @@ import numpy as np
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.extraction.chain import NEGLIGIBLE, Chains, Report
+from loadstone.extraction.disjoint_sum import largest_disjoint_sum
 from loadstone.extraction.nested import Nested
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.plan import Extraction, Plan, RefusedConstraintError
@@ -69,6 +70,8 @@ def one_by_one(
     if free and earlier is None and plan.orthogonality.kind != "disjoint":
         return _principal_components(S, len(constraints), report)
     chains = Chains(S, constraints, plan, int(rng.integers(2**63)), starts)
+    if plan.objective == "sum" and earlier is None:
+        return _summed(chains, report)
     if earlier is not None or plan.refine is None:
         return chains.follow(plan.orthogonality, begin=earlier, report=report)
     if plan.is_nested(constraints):
@@ -92,6 +95,40 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     if stopped:
         chains = replace(chains, constraints=constraints[: found.matrix.shape[1]])
     return _replaced(found, Nested(chains).answer(rule.kind), rule)
+
+
+def _summed(chains: Chains, report: Report | None) -> Extraction:
+    """Components with the largest sum of variances, related as they should be."""
+    S, constraints, rule = chains.S, chains.constraints, chains.plan.orthogonality
+    found = chains.follow(rule, report=report)
+    r = len(constraints)
+    if found.exhausted is None and found.matrix.shape[1] < r:
+        # Somebody stopped the search.
+        return found
+    rng = np.random.default_rng((chains.seed, r))
+    W, exact = found.matrix, False
+    if rule.kind != "uncorrelated":
+        W, exact = largest_disjoint_sum(S, W, constraints, rng)
+    if not rule.means_disjoint(constraints[0]):
+        exact = False
+        # Components without a feature in common are orthogonal; others may have more variance.
+        search = chains.searching_with(rng)
+        tried = [
+            refine(S, w, constraints[: w.shape[1]], rule, search, rng, keep_adjusted=False)
+            for w in (found.matrix, W)
+        ]
+        W = max(tried, key=lambda w: _total(S, w))
+    if np.array_equal(W, found.matrix):
+        return found
+    stop = Stop.EXACT if exact else Stop.CONVERGED
+    search_of_all = Loadings(W, np.array([_total(S, W)]), 1, stop)
+    exhausted = found.exhausted if W.shape[1] < r else None
+    return replace(found, matrix=W, searches=(search_of_all,), exhausted=exhausted, left=())
+
+
+def _total(S: Covariance, W: Array) -> float:
+    """The sum of the variances."""
+    return float(np.sum(W * (S @ W)))
 
 
 def _replaced(found: Extraction, better: Array, rule: Orthogonality | None = None) -> Extraction:

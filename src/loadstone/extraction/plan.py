@@ -9,6 +9,7 @@ from typing import Any
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance
 from loadstone.covariance.working_set import Looked
+from loadstone.extraction.disjoint_sum import refuses_sum
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.loadings import Loadings
 from loadstone.solvers.protocol import Solver
@@ -60,6 +61,9 @@ class Plan:
         are, with searches of their own as well, or not at all.
     renormalize : bool
         Whether loadings are re-optimised on their support.
+    objective : str
+        ``"sum"`` looks for disjoint, orthogonal or uncorrelated components with the largest sum
+        of variances, in place of ``refine``; other words change nothing here.
     """
 
     solver: Solver[Any]
@@ -68,6 +72,7 @@ class Plan:
     orthogonality: Orthogonality = field(default_factory=Orthogonality)
     refine: str | None = None
     renormalize: bool = True
+    objective: str = "variance"
 
     def refuse(self, constraints: Sequence[Constraint]) -> None:
         """Raise with the reason where the solver or the orthogonality cannot serve a constraint."""
@@ -75,6 +80,8 @@ class Plan:
             # Without constraints nobody is asked: the answer is PCA.
             reason = None if constraint.is_free else self.solver.refuses(constraint)
             reason = reason or self.orthogonality.refuses(constraint)
+            if reason is None and self.objective == "sum":
+                reason = refuses_sum(self.orthogonality.kind, constraint)
             if reason is not None:
                 raise RefusedConstraintError(reason)
 

@@ -54,6 +54,8 @@ def refine(
     search: Search,
     rng: np.random.Generator,
     n_rounds: int | None = None,
+    *,
+    keep_adjusted: bool = True,
 ) -> Array:
     """Components that explain at least as much as ``loadings`` under the same constraints.
 
@@ -73,14 +75,20 @@ def refine(
         Chooses what is taken out.
     n_rounds : int, optional
         How often components are taken out and found again.
+    keep_adjusted : bool
+        Whether the adjusted variance must not fall where the criterion is another.
     """
     if loadings.shape[1] < 2:
         return loadings
+
+    def keeps(new: Array) -> bool:
+        return not keep_adjusted or problem.keeps_adjusted(new, loadings)
+
     problem = _Problem(S, tuple(constraints), rule, search, rng)
     best = loadings
     for start in (loadings, *problem.joint_starts(loadings.shape[1])):
         passed = problem.passes(start)
-        if problem.improves(passed, best) and problem.keeps_adjusted(passed, loadings):
+        if problem.improves(passed, best) and keeps(passed):
             best = passed
     current = best
     rounds = n_rounds if n_rounds is not None else problem.default_rounds
@@ -90,7 +98,7 @@ def refine(
             continue
         if problem.score(rebuilt) >= problem.score(current):
             current = rebuilt
-        if problem.improves(rebuilt, best) and problem.keeps_adjusted(rebuilt, loadings):
+        if problem.improves(rebuilt, best) and keeps(rebuilt):
             best = rebuilt
     return best
 

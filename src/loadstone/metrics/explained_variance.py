@@ -73,10 +73,9 @@ def regressed_variance(S: Covariance, loadings: Array) -> float:
     Nothing is left to find once this is the total variance, whatever the angles between
     the components.
     """
-    SW = (S @ loadings).astype(np.float64)
-    G = loadings.T.astype(np.float64) @ SW
-    inverse = np.linalg.pinv((G + G.T) / 2, rcond=1e3 * np.finfo(S.dtype).eps, hermitian=True)
-    return float(np.sum(inverse * (SW.T @ SW)))
+    G, M = score_moments(S, loadings)
+    inverse = np.linalg.pinv(G, rcond=1e3 * np.finfo(S.dtype).eps, hermitian=True)
+    return float(np.sum(inverse * M))
 
 
 def total_variance(S: Covariance) -> float:

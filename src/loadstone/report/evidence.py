@@ -49,6 +49,32 @@ def _sentence(certificate: Any, ratio: float) -> str:
     return f"proven to reach at least {floor_percent(ratio)} of the best possible"
 
 
+def joint_summary(estimator: Any) -> dict[str, Any] | None:
+    """What is proven about all components together, ``None`` where nobody asked."""
+    joint = vars(estimator).get("joint_certificate_")
+    return None if joint is None else joint_as_json(joint)
+
+
+def joint_as_json(joint: Any) -> dict[str, Any]:
+    """A joint certificate in plain values: its sentence, and each of its claims."""
+    return {
+        "sentence": str(joint),
+        "relation": joint.relation,
+        "claims": [
+            {
+                "quantity": claim.quantity,
+                "component": None if claim.component is None else claim.component + 1,
+                "value": float(claim.value),
+                "upper_bound": float(claim.upper_bound),
+                "ratio": float(claim.ratio),
+                "is_optimal": bool(claim.is_optimal),
+                "sentence": sentence,
+            }
+            for claim, sentence in zip(joint.claims, joint.sentences(), strict=False)
+        ],
+    }
+
+
 def path_summary(path: Any, names: Any) -> dict[str, Any]:
     """The variance over the number of features, with the names that are chosen."""
     sizes = [int(k) for k in path.n_nonzeros]

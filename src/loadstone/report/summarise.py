@@ -15,7 +15,7 @@ from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.projection import groups_of
 from loadstone.plotting.fitted import names_of, pca_variances, ranked_features
 from loadstone.plotting.overlap import support_overlap
-from loadstone.report.evidence import certificate_summaries, path_summary
+from loadstone.report.evidence import certificate_summaries, joint_summary, path_summary
 from loadstone.report.headline import headline_of, signed_percent
 from loadstone.selection.held_out import N_FOLDS, cross_validated_recovery, fits_anything
 
@@ -96,6 +96,7 @@ def summarise(
     certificates = certificate_summaries(estimator)
     for component, certificate in zip(summary["components"], certificates, strict=True):
         component["certificate"] = certificate
+    summary["joint"] = joint_summary(estimator)
     summary["headline"] = headline_of(summary)
     summary["notes"] = notes
     return summary
@@ -169,8 +170,8 @@ def _held_out(estimator: Any, rows: Any, notes: list[str]) -> dict[str, Any] | N
         return None
     try:
         found = cross_validated_recovery(estimator, rows)
-    except ValueError:
-        # Missing values, or folds in which nothing varies.
+    except (TypeError, ValueError):
+        # Missing values, folds in which nothing varies, rows that are not in memory.
         return None
     notes.append(
         f"The components use {int(estimator.cardinality_.sum())} features and there are "

@@ -6,7 +6,7 @@ for data, with checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -36,6 +36,7 @@ from loadstone.selection.path_starts import (
     search_size,
     start_directions,
 )
+from loadstone.selection.path_supports import Supports
 from loadstone.selection.path_sweep import BestKnown, sweep
 from loadstone.selection.path_wide import search_wide
 from loadstone.solvers.renormalise import renormalise
@@ -55,29 +56,6 @@ N_AUTO = 150
 MAX_SWEEPS = 8
 #: Components whose products with the covariance are computed in one pass.
 AT_ONCE = 32
-
-
-class Supports(Sequence[Array]):
-    """The support of each size, unpacked when it is looked at."""
-
-    def __init__(self, packed: Array, n_features: int) -> None:
-        self._packed, self._n_features = packed, n_features
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return Supports(self._packed[index], self._n_features)
-        return np.flatnonzero(self.mask(index))
-
-    def mask(self, index: int) -> Array:
-        """The support of a size as a mask over the features."""
-        return np.unpackbits(self._packed[index], count=self._n_features).view(bool)
-
-    def masks(self) -> Iterator[Array]:
-        """All masks in order of size, one at a time."""
-        return (self.mask(index) for index in range(len(self)))
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,26 @@ class EM:
         return pca and (self.n_starts == 1 or constraint.signs is not None)
 
     @property
+    def starts_at_first_component(self) -> bool:
+        """Whether signed loadings start at the first principal component and nowhere else."""
+        return isinstance(self.init, str) and self.init == "pca" and self.n_starts == 1
+
+    def on(self, n_features: int) -> EM:
+        """The same, once given directions are known to be some of so many features."""
+        if isinstance(self.init, str):
+            return self
+        if self.init.shape[0] != n_features or self.init.shape[1] == 0:
+            msg = (
+                f"init has shape {self.init.T.shape}; expected one row per start and one column "
+                f"per feature, ({self.init.shape[1] or 1}, {n_features})"
+            )
+            raise ValueError(msg)
+        if not np.isfinite(self.init).all() or not self.init.any(axis=0).all():
+            msg = "init holds missing values, or a row of zeros, which is no direction"
+            raise ValueError(msg)
+        return self
+
+    @property
     def n_starts(self) -> int:
         """How many starts there are, signs left aside."""
         if not isinstance(self.init, str):
@@ -112,3 +132,14 @@ class EM:
         V = eigenvector_starts(S, min(self.n_starts, N_EIGENVECTORS, S.n_features))
         drawn = draw(S.n_features, self.n_starts - V.shape[1], rng)
         return np.hstack([V, drawn.astype(V.dtype)])
+
+
+def is_first_component(S: Covariance, start: Array) -> bool:
+    """Whether it is still a principal component: the data may have changed since."""
+    if start.shape[0] != S.n_features:
+        return False
+    v = start[:, 0].astype(S.dtype, copy=False)
+    Sv = S @ v
+    value = float(v @ Sv)
+    tol = 1e-6 if S.dtype == np.float64 else 1e-3
+    return bool(np.linalg.norm(Sv - value * v) <= tol * value)
