@@ -100,8 +100,9 @@ class SequentialComponents(Components):
 
         found = tried[choose_count(task.data.S, self.n_components, find)]
         missed = missed_share(task.data.S, self.n_components, found.loadings)
-        told = (*found.told, missed)
-        return found if missed is None else replace(found, told=told, shortfall=None)
+        if missed is None:
+            return found
+        return replace(found, told=(*found.told, missed), shortfall=None)
 
     def _search(self, task: Task) -> Found:
         return self._found(task, self.constraints_on(task.data))
