@@ -92,7 +92,9 @@ def cells(name: str, options: argparse.Namespace) -> list[dict[str, object]]:
         rules = {rule: Run(X, repeats, **asked, **more) for rule, more in RULES.items()}
         default = rules["default"]
         related = [Run(X, **asked, orthogonality=kind) for kind in RELATIONS[1:]]
-        efforts = [Run(X, **asked, effort=effort) for effort in ("thorough", "fast")]
+        efforts = [default, default]
+        if options.efforts:
+            efforts = [Run(X, **asked, effort=effort) for effort in ("thorough", "fast")]
         best = max(run.adjusted for run in rules.values())
         found.append(
             {
@@ -164,6 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=list(DATA))
     parser.add_argument("--random", type=int, default=0)
+    parser.add_argument("--no-efforts", dest="efforts", action="store_false")
     parser.add_argument("--counts", type=int, nargs="*", default=COUNTS)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     options = parser.parse_args()

@@ -232,3 +232,12 @@ def test_a_name_that_looks_like_markup_stays_text(run, tmp_path):
     result = run("fit", "t.csv", "-o", "out", "-c", 1, "-k", 3, "--standardize")
     assert "[red]a[/red]" in result.stdout
     assert "<script>alert(1)" not in (tmp_path / "out/report.html").read_text()
+
+
+def test_components_may_be_a_share_to_recover(run, wine_csv):
+    result = run("fit", wine_csv, "-c", "0.5", "-k", "4", "--standardize", "--json", "-o", "out")
+    components = json.loads(result.stdout)["components"]
+    assert components[-1]["recovered_ratio"] >= 0.5 > components[-2]["recovered_ratio"]
+    refused = run("fit", wine_csv, "-c", "1.5")
+    assert refused.exit_code == 2
+    assert "a share between 0 and 1" in refused.stderr

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from fitted_state import differences, state
+from loadstone import SparsePCA
 from registry import small_data, subjects
 
 SUBJECTS = subjects()
@@ -92,3 +93,18 @@ def test_a_callback_that_breaks_off_leaves_what_was_there(subject):
     with pytest.raises(KeyboardInterrupt):
         unfitted.fit(small_data())
     assert not state(unfitted)
+
+
+@pytest.mark.parametrize("stop_at", [None, 1, 2])
+def test_one_long_component_is_not_silent(stop_at):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 700))
+    X[:, :30] += rng.normal(size=(40, 1))
+    recorder = Recorder(stop_at=stop_at)
+    model = SparsePCA(2, n_nonzero=8).set_callbacks(recorder).fit(X)
+    stages = [text for text in recorder.heard if text.startswith("end search: ")]
+    assert len(set(stages)) >= (3 if stop_at is None else 1)
+    assert model.n_components_ == (2 if stop_at is None else 1)
+    assert (model.cardinality_ == 8).all()
+    stopped = "a callback asked to stop" in model.stop_reason_[0]
+    assert stopped == (stop_at is not None)

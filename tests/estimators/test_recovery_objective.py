@@ -76,7 +76,6 @@ def test_no_component_is_added_to_those_found_together():
     [
         ({"nonnegative": True, "n_nonzero": 3}, "both signs"),
         ({"orthogonality": "disjoint", "n_nonzero": 3}, "orthogonality='disjoint'"),
-        ({"certify": "instant", "n_nonzero": 3}, "certify='instant'"),
         ({"constraint": Groups([0, 1] * 6 + [0], n_groups=1)}, "Groups has none"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold
 
-from loadstone import EMPCA, SparsePCA, cross_validated_recovery
+from loadstone import EMPCA, SparsePCA, SparsePCACV, cross_validated_recovery
 
 
 def data():
@@ -51,3 +51,15 @@ def test_the_model_is_left_as_it_is():
     before = model.components_.copy()
     cross_validated_recovery(model, X, cv=KFold(2))
     np.testing.assert_array_equal(model.components_, before)
+
+
+@pytest.mark.parametrize("route", ["auto", "data"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_cross_validation_says_it_of_the_size_it_chooses(route, standardize):
+    X, folds = data(), KFold(4, shuffle=True, random_state=0)
+    asked = {"n_nonzeros": [3], "standardize": standardize, "effort": "balanced"}
+    model = SparsePCACV(2, cv=folds, route=route, **asked).fit(X)
+    fixed = SparsePCA(2, n_nonzero=3, standardize=standardize).fit(X)
+    found = cross_validated_recovery(fixed, X, cv=folds)
+    assert model.cv_recovered_ratio_ == pytest.approx(found.recovered[-1], rel=1e-6)
+    assert model.cv_pca_recovered_ratio_ == pytest.approx(found.pca[-1], rel=1e-5)

@@ -5,7 +5,11 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from loadstone import EMPCA
+from loadstone.constraints import LoadingConstraint
+from loadstone.covariance import covariance_of
 from loadstone.datasets import load_mtcars
+from loadstone.solvers.em import EM
+from loadstone.solvers.renormalise import renormalise
 
 DATA = {
     "breast cancer": lambda: load_breast_cancer().data,
@@ -93,3 +97,35 @@ def test_a_hard_threshold_would_be_noticed(name):
     truncated = algorithm_2(X, n_nonzero, start=start, threshold=hard)
     published = algorithm_2(X, n_nonzero, start=start)
     assert np.abs(np.abs(truncated) - np.abs(published)).max() > 0.01
+
+
+def test_more_starts_begin_with_principal_components_and_never_find_less():
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(40, 12))
+        X[:, :5] += 1.5 * rng.normal(size=(40, 1))
+        S, _ = covariance_of(X)
+        constraint = LoadingConstraint(12, 3)
+        one = EM()(S, constraint, np.random.default_rng(0))
+        block = EM(n_init=7).starts(S, constraint, np.random.default_rng(0))
+        assert block.shape == (12, 7)
+        V = np.linalg.eigh(np.cov(X.T))[1][:, ::-1][:, :4]
+        np.testing.assert_allclose(np.abs(np.sum(block[:, :4] * V, axis=0)), 1, atol=1e-5)
+        many = EM(n_init=7)(S, constraint, np.random.default_rng(0))
+        best = max(renormalise(S, w, constraint)[1] for w in many.matrix.T)
+        assert best >= renormalise(S, one.matrix[:, 0], constraint)[1] * (1 - 1e-6)
+
+
+def test_directions_can_be_given():
+    X = np.random.default_rng(1).normal(size=(40, 6))
+    X[:, 3:] += 2 * np.random.default_rng(2).normal(size=(40, 1))
+    start = np.zeros(6)
+    start[3:] = 1
+    by_hand = EMPCA(1, n_nonzero=2, init=start).fit(X)
+    again = EMPCA(1, n_nonzero=2, init=[start, -start]).fit(X)
+    np.testing.assert_array_equal(by_hand.support_, again.support_)
+    assert set(np.flatnonzero(by_hand.support_)) <= {3, 4, 5}
+    with pytest.raises(ValueError, match=r"init has shape \(1, 5\); expected .* \(1, 6\)"):
+        EMPCA(1, n_nonzero=2, init=start[:5]).fit(X)
+    with pytest.raises(ValueError, match="row of zeros"):
+        EMPCA(1, n_nonzero=2, init=np.zeros((1, 6))).fit(X)

@@ -102,7 +102,7 @@ def _options(
 @app.command()
 def fit(
     file: DataFile,
-    components: Components = 3,
+    components: Components = "3",
     nonzero: Nonzero = None,
     nonnegative: Nonnegative = False,
     groups: GroupsFrom = None,
@@ -139,12 +139,13 @@ def fit(
         from loadstone.commands.covariance import fit_covariance
         from loadstone.commands.fit import Request
         from loadstone.commands.fit import fit as fit_rows
+        from loadstone.commands.methods import parse_count
         from loadstone.commands.restrictions import Restriction
         from loadstone.covariance.sample_file import is_sample_file
 
         request = Request(
             reading=_reading(file, labels, missing, turned, layer, described=groups is not None),
-            n_components=components,
+            n_components=parse_count(components),
             nonzero=nonzero,
             restriction=Restriction(groups, n_groups, signs),
             method=method,

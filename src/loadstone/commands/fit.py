@@ -56,7 +56,7 @@ class Request:
     """What is to be fitted and written."""
 
     reading: Reading
-    n_components: int
+    n_components: float
     nonzero: str | None
     restriction: Restriction
     method: str
@@ -119,7 +119,10 @@ def fitted(data: Any, table: Table, method: str, options: dict[str, Any], steps:
 
     model = build_estimator(method, options, table.X.shape[1])
     n_components = options["n_components"]
-    steps.next(f"Searching {n_components} component(s)", n_components)
+    if n_components >= 1:
+        steps.next(f"Searching {n_components} component(s)", n_components)
+    else:
+        steps.next(f"Searching components that recover {percent(n_components)}")
     if hasattr(model, "set_callbacks"):
         model.set_callbacks(ComponentProgress(steps))
     try:

@@ -62,7 +62,22 @@ def default_size(n_features: int) -> int:
     return min(10, max(1, math.ceil(n_features / 3)))
 
 
-def parse_size(text: str | None, n_components: int) -> Any:
+def parse_count(text: str) -> float:
+    """``"3"``, or a share between 0 and 1."""
+    try:
+        number = _number(text)
+    except ValueError:
+        number = 0
+    if (isinstance(number, int) and number >= 1) or 0 < number < 1:
+        return number
+    msg = (
+        f"--components {text} is neither a whole number of at least 1 nor a share between 0 and 1 of "
+        "the variance to recover"
+    )
+    raise OptionError(msg)
+
+
+def parse_size(text: str | None, n_components: float) -> Any:
     """``"10"``, ``"0.1"``, ``"all"``, or one of these per component with commas between."""
     if text is None:
         return None

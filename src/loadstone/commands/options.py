@@ -71,7 +71,15 @@ Json = Annotated[
 Debug = Annotated[
     bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT)
 ]
-Components = Annotated[int, typer.Option("--components", "-c", min=1, help="How many.")]
+Components = Annotated[
+    str,
+    typer.Option(
+        "--components",
+        "-c",
+        metavar="N",
+        help="How many; or a share between 0 and 1 of all features' variance to recover.",
+    ),
+]
 Nonzero = Annotated[
     str | None,
     typer.Option(

@@ -22,11 +22,13 @@ class Stages:
         self._finish()
         self._task = self._progress.add_task(text, total=total)
 
-    def advance(self, text: str | None = None) -> None:
+    def advance(self) -> None:
         """One part of the step is done."""
         self._progress.update(self._task, advance=1)
-        if text is not None:
-            self._progress.update(self._task, description=text)
+
+    def say(self, text: str) -> None:
+        """Show what the step is about at the moment."""
+        self._progress.update(self._task, description=text)
 
     def proof(self, status: Mapping[str, float]) -> None:
         """How far a proof has come: the gap that is left and the cases that are open."""
@@ -74,5 +76,6 @@ class ComponentProgress:
         if metadata and "gap" in metadata:
             self._steps.proof(metadata)
         elif context.parent is not None:
-            self._steps.advance()
+            name = str(context.task_name)
+            self._steps.advance() if name.startswith("component") else self._steps.say(name)
         return False

@@ -69,6 +69,10 @@ class FitMixin(CallbackSupportMixin):
         """Search; nothing of the estimator is changed."""
         raise NotImplementedError
 
+    def _answer(self, task: Task) -> Fitted:
+        """The search, or several where parameters leave something to be found out."""
+        return self._search(task)
+
     def check_parameters(self) -> None:
         """Refuse values that a parameter may not have, as ``fit`` does."""
         assert isinstance(self, BaseEstimator)
@@ -154,7 +158,7 @@ class FitMixin(CallbackSupportMixin):
             data = reading()
             tell(data.minding_units(standardize=self.standardize))
             data = in_memory(data) if self._looks_at_all() else data
-            found = self._search(Task(data, seeded(self.random_state), report))
+            found = self._answer(Task(data, seeded(self.random_state), report))
             tell(found)
             store(self, data, found)
         context.call_on_fit_task_end(estimator=self)

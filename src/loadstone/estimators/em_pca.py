@@ -9,29 +9,32 @@ import numpy as np
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.parameters import SHARED
+from loadstone.estimators.parameters import COUNT, SHARED
 from loadstone.estimators.sequential import SequentialComponents
 from loadstone.registry import About
-from loadstone.solvers.em import EM
+from loadstone.solvers.em import EM, is_first_component
 
 
 class EMPCA(ExtendableMixin, SequentialComponents):
     """Expectation-maximisation for sparse and non-negative PCA.
 
     One product with the covariance and one soft threshold per iteration, from the first
-    principal component or from random directions. The fastest way to a good component;
-    :class:`SparsePCA` searches on for better ones.
+    principal component or from random directions. One start takes little time and may end
+    far from the best component; :class:`SparsePCA` searches on for better ones.
 
     Parameters
     ----------
-    init : {"pca", "random"} or None, default=None
+    init : {"pca", "random"}, array-like of shape (n_starts, n_features) or None, default=None
         Where to start. ``None`` is the paper's choice: the first principal component for
-        signed loadings, random directions of the non-negative orthant otherwise.
-    n_init : int, default=10
-        Number of random starts; they travel as one block of columns.
+        signed loadings, random directions of the non-negative orthant otherwise. An array
+        holds directions that every component is sought from.
+    n_init : int or None, default=None
+        Number of starts, which travel as one block of columns. ``None`` is the paper's
+        choice: one from the first principal component, or ten at random. Several for
+        signed loadings are the first four principal components, then random directions.
     renormalize : bool, default=True
         Re-optimise the loadings on the support found. Without it a tenth of the variance
         or more is lost to the soft threshold.
@@ -77,12 +80,12 @@ class EMPCA(ExtendableMixin, SequentialComponents):
 
     about: ClassVar[About] = About(
         method="em",
-        choose=("the quickest good answer, or the published EM algorithm",),
+        choose=("the published EM algorithm: one quick climb for each component",),
         paper="Sigg & Buhmann (2008)",
     )
 
-    init: str | None = None
-    n_init: int = 10
+    init: Any = None
+    n_init: int | None = None
     renormalize: bool = True
     warm_start: bool = False
     min_angle: float = 85.0
@@ -95,26 +98,34 @@ class EMPCA(ExtendableMixin, SequentialComponents):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "orthogonality": SHARED["orthogonality"].rule,
-        "init": [StrOptions({"pca", "random"}), None],
+        "init": [StrOptions({"pca", "random"}), "array-like", None],
+        "n_init": [COUNT, None],
         "warm_start": ["boolean"],
     }
 
     def _expected_products(self) -> int:
         # About thirty iterations, and as many products again for the first component.
-        columns = self.n_init if self._start() == "random" else 2
-        return 30 * columns * self.n_components
+        return 30 * max(2, self._em().n_starts) * self._count
 
-    def _start(self) -> str:
-        return self.init or ("random" if self.nonnegative else "pca")
+    def _em(self) -> EM:
+        """The solver, whatever the data."""
+        init = ("random" if self.nonnegative else "pca") if self.init is None else self.init
+        if not isinstance(init, str):
+            init = np.atleast_2d(np.asarray(init, dtype=np.float64)).T
+        return EM(init=init, n_init=self.n_init, max_iter=self.max_iter, tol=self.tol)
 
     def _solver(self, task: Task) -> EM:
-        return EM(init=self._start(), n_init=self.n_init, max_iter=self.max_iter, tol=self.tol)
+        return self._em().on(task.data.n_features)
 
     def _search(self, task: Task) -> Found:
-        if not self.warm_start or self._start() != "pca":
+        if not self.warm_start or not self._em().starts_at_first_component:
             return super()._search(task)
         kept = vars(self).get("first_component_")
-        start = kept if kept is not None and _is_start(task.data.S, kept) else self._begin(task)
+        start = (
+            kept
+            if kept is not None and is_first_component(task.data.S, kept)
+            else self._begin(task)
+        )
         begin = start.astype(task.data.S.dtype, copy=False)
         found = self._found(task, self.constraints_on(task.data), starts=begin)
         return replace(found, values={**found.values, "first_component_": start})
@@ -124,14 +135,3 @@ class EMPCA(ExtendableMixin, SequentialComponents):
         S = task.data.S
         signs_only = LoadingConstraint(S.n_features, S.n_features, self.nonnegative)
         return self._solver(task).starts(S, signs_only, np.random.default_rng(0))
-
-
-def _is_start(S: Covariance, start: Array) -> bool:
-    """Whether it is still a principal component: the data may have changed since."""
-    if start.shape[0] != S.n_features:
-        return False
-    v = start[:, 0].astype(S.dtype, copy=False)
-    Sv = S @ v
-    value = float(v @ Sv)
-    tol = 1e-6 if S.dtype == np.float64 else 1e-3
-    return bool(np.linalg.norm(Sv - value * v) <= tol * value)

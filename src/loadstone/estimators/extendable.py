@@ -81,11 +81,7 @@ def _refuse(model: Any, X: Any, covariance: Any, n_components: Any) -> None:
         msg = "give either the data X or the covariance the model was fitted on"
         raise ValueError(msg)
     if isinstance(X, Integral):
-        msg = (
-            f"add_components({X}) gives a number where the data goes: the components are found in "
-            f"the data of the fit, so use add_components(X, {X}) or "
-            f"add_components(covariance=S, n_components={X})"
-        )
+        msg = f"add_components({X}) gives no data; use add_components(X, {X}) with that of the fit"
         raise TypeError(msg)
     if not isinstance(n_components, Integral) or n_components < 1:
         msg = f"n_components={n_components!r} must be a whole number of at least 1"

@@ -77,6 +77,10 @@ class Task:
         asked = (j + 1 for j, search in enumerate(searches) if self.component(j, search))
         return next(asked, len(searches))
 
+    def stage(self, name: str, variance: float) -> bool:
+        """Tell how far the search of a component is."""
+        return self.report(f"search: {name}", variance=variance)
+
     def iteration(self, iteration: int, bound: float) -> bool:
         """Tell of an iteration and the bound it has reached."""
         return self.report(f"iteration {iteration}", iteration=iteration, lower_bound=bound)

@@ -28,7 +28,12 @@ class Parameter(NamedTuple):
 
 #: In the order in which the documentation lists them; an estimator's own follow the third.
 SHARED: dict[str, Parameter] = {
-    "n_components": Parameter("int", "Number of components.", [COUNT]),
+    "n_components": Parameter(
+        "int or float",
+        "Number of components. Where they are found one after another, also a share in (0, 1):\n"
+        "as many as recover that share of the variance of all features.",
+        [COUNT],
+    ),
     "n_nonzero": Parameter(
         "int, float, array-like or None",
         "Features per component: a number, a fraction in (0, 1], or one of these per\n"

@@ -73,9 +73,8 @@ class Reading:
 
     def minding_units(self, *, standardize: bool | None) -> Reading:
         """The same with a remark on units, where nobody has said whether to scale."""
-        if standardize is not None:
-            return self
-        return replace(self, remarks=(*self.remarks, *units_remark(self.moments)))
+        remarks = units_remark(self.moments) if standardize is None else ()
+        return replace(self, remarks=(*self.remarks, *remarks))
 
 
 def read(

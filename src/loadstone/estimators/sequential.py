@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Any, ClassVar, Self
 
-from loadstone._sklearn_compat import StrOptions
+from sklearn.base import clone
+
+from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.certificates import Certificate, Earlier, JointCertificate
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array
@@ -17,7 +21,8 @@ from loadstone.estimators.checks import (
     check_features,
     check_sizes,
 )
-from loadstone.estimators.found import Found, Task
+from loadstone.estimators.found import Found, Task, silent
+from loadstone.estimators.parameters import COUNT
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import (
     Extraction,
@@ -27,6 +32,7 @@ from loadstone.extraction import (
     extract,
     signed,
 )
+from loadstone.extraction.count import choose_count, missed_share
 from loadstone.loadings import Loadings
 from loadstone.solvers.protocol import Solver
 
@@ -39,7 +45,7 @@ Rival = tuple[Array, Constraint, Earlier]
 class SequentialComponents(Components):
     """One component after another; a subclass names its solver."""
 
-    n_components: int = field(default=1, kw_only=False)
+    n_components: float = field(default=1, kw_only=False)
     n_nonzero: Any = None
     nonnegative: bool = False
     constraint: Constraint | None = None
@@ -48,7 +54,8 @@ class SequentialComponents(Components):
     forbidden: Any = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "orthogonality": [StrOptions({"none", "disjoint"})]
+        "n_components": [COUNT, Interval(Real, 0, 1, closed="neither")],
+        "orthogonality": [StrOptions({"none", "disjoint"})],
     }
 
     def _solver(self, task: Task) -> Solver[Any]:
@@ -72,7 +79,30 @@ class SequentialComponents(Components):
         return None
 
     def _n_tasks(self) -> int | None:
-        return self.n_components
+        return int(self.n_components) if self.n_components >= 1 else None
+
+    @property
+    def _count(self) -> int:
+        """How many components are asked for, or were found where a share is."""
+        found = vars(self).get("n_components_", 1)
+        return int(self.n_components if self.n_components >= 1 else found)
+
+    def _answer(self, task: Task) -> Found:
+        if self.n_components >= 1:
+            return self._search(task)
+        tried: dict[int, Found] = {}
+
+        def find(number: int) -> Array:
+            if number not in tried:
+                again: Self = clone(self).set_params(n_components=number)
+                tried[number] = again._search(replace(task, report=silent))
+            return tried[number].loadings
+
+        found = tried[choose_count(task.data.S, self.n_components, find)]
+        missed = missed_share(task.data.S, self.n_components, found.loadings)
+        if missed is None:
+            return found
+        return replace(found, told=(*found.told, missed), shortfall=None)
 
     def _search(self, task: Task) -> Found:
         return self._found(task, self.constraints_on(task.data))
@@ -147,7 +177,7 @@ class SequentialComponents(Components):
         list of Constraint
             One for each of ``n_components``.
         """
-        return self._constraints(data, self._sizes_on(self.n_components, data.n_features))
+        return self._constraints(data, self._sizes_on(self._count, data.n_features))
 
     def _sizes_on(self, n_components: int, n_features: int) -> list[int]:
         """How many features each component may use."""

@@ -158,7 +158,7 @@ class SpannogramPCA(SequentialComponents):
 
     def _expected_products(self) -> int:
         # Eigenvectors, then two blocks of candidates, for each component.
-        return (20 * (self.rank + 1) + 130) * self.n_components
+        return (20 * (self.rank + 1) + 130) * self._count
 
     def _solver(self, task: Task) -> Spannogram:
         return Spannogram(self.rank, self.method, self.epsilon, self.polish)

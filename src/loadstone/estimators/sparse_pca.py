@@ -7,8 +7,6 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-import numpy as np
-
 from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
 from loadstone.certificates import RECOVERED, SUM, Certificate, JointCertificate, prove
@@ -16,14 +14,14 @@ from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
-from loadstone.estimators.checks import check_features, check_sizes
+from loadstone.estimators.checks import check_sizes
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sequential import Rival, SequentialComponents
 from loadstone.extraction import Plan, prove_jointly, signed
-from loadstone.extraction.size import SizeChoice, choose_size, size_ladder
+from loadstone.extraction.size import SizeChoice, choose_size, ladder_for
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
@@ -153,8 +151,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     _attributes: ClassVar[dict[str, Attribute]] = WITH_PROOFS
 
     def _n_tasks(self) -> int | None:
-        # Proofs report their progress as tasks too, and nobody knows how many.
-        return None if self.certify else self.n_components
+        # Searches and proofs report their progress as tasks too, and nobody knows how many.
+        return None
 
     def _looks_at_all(self) -> bool:
         return self.objective == "recovery"
@@ -192,8 +190,10 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         def find(size: int) -> Found:
             return replace(quick, n_nonzero=size)._sized(quiet)
 
-        S, ladder = task.data.S, self._ladder(task.data)
-        return choose_size(S, self.n_components, ladder, self.target, find)
+        # Any size but all features: those that do not vary are closed then.
+        widest = replace(quick, n_nonzero=max(1, task.data.n_features - 1))
+        ladder = ladder_for(widest.constraints_on(task.data), widest.plan(task).orthogonality)
+        return choose_size(task.data.S, self._count, ladder, self.target, find)
 
     def _of_size(self, choice: SizeChoice[Found], task: Task) -> Found:
         """The components of the size chosen, which are there already where no effort is spared."""
@@ -211,20 +211,6 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             return self
         return replace(self, effort="fast", certify=False, refine="warm" if self.refine else False)
 
-    def _ladder(self, data: Reading) -> Array:
-        """Sizes to choose from: room for what is forced, features enough for every component."""
-        forced = check_features(self.forced, "forced", data.n_features, data.names)
-        forbidden = check_features(self.forbidden, "forbidden", data.n_features, data.names)
-        n_available = (
-            data.n_features - np.union1d(forbidden, np.flatnonzero(data.moments.constant)).size
-        )
-        if self.orthogonality == "disjoint" or (
-            self.orthogonality == "strict" and self.nonnegative
-        ):
-            # Components that take more than their part leave nothing for the last ones.
-            n_available //= self.n_components
-        return size_ladder(max(1, n_available), max(1, forced.size))
-
     def _sized(self, task: Task) -> Found:
         if self.objective != "recovery":
             return super()._search(task)
@@ -234,7 +220,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         variance = quick._found(task, constraints)
         n_found = variance.loadings.shape[1]
         kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
-        search = Recovery()(task.data.S, kept, [variance.loadings])
+        # Passes over all components are many and cheap, and settle where each moves little.
+        solver = Recovery(max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
+        search = solver(task.data.S, kept, [variance.loadings])
         loadings = signed(search.matrix, kept)
         joint = self._together(task, loadings, kept, self.plan(task))
         return replace(variance, loadings=loadings, searches=(search,), joint=joint)
@@ -257,7 +245,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             raise ValueError(msg)
 
     def _solver(self, task: Task) -> Portfolio:
-        return PORTFOLIOS[self.effort].limited(self.max_iter, self.tol)
+        return PORTFOLIOS[self.effort].limited(self.max_iter, self.tol, task.stage)
 
     def _proofs(
         self, task: Task, rivals: Iterable[Rival], searches: Sequence[Loadings]

@@ -98,7 +98,8 @@ class Chains:
             if index + 1 < len(self.constraints):
                 left.append(self._deflated(left[-1], best.w, W))
             W = np.column_stack([W, best.w])
-            if report is not None and report(index, searches[-1]):
+            asked_to_stop = report is not None and report(index, searches[-1])
+            if asked_to_stop or searches[-1].stop is Stop.CALLBACK:
                 break
         return Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
 

@@ -7,13 +7,15 @@ quickly searched and often enough, then by bisection between the last two.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenvalues
+from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.metrics import recovered_variance
 
 #: Largest size that is chosen: beyond it a component is no longer read.
@@ -64,6 +66,17 @@ def size_ladder(n_available: int, smallest: int = 1) -> Array:
     sizes = np.concatenate([np.arange(1, EVERY_SIZE + 1), np.round(steps).astype(int), [largest]])
     sizes = np.append(sizes, smallest)
     return np.unique(sizes[(sizes >= smallest) & (sizes <= largest)])
+
+
+def ladder_for(constraints: Sequence[Constraint], rule: Orthogonality) -> Array:
+    """Sizes to choose from: room for what is forced, features enough for every component."""
+    first = constraints[0]
+    n_available = first.n_features - first.forbidden.size
+    if rule.means_disjoint(first):
+        # Components that take more than their part leave nothing for the last ones.
+        n_available //= len(constraints)
+    n_forced = first.forced.size if isinstance(first, LoadingConstraint) else 0
+    return size_ladder(max(1, n_available), max(1, n_forced))
 
 
 def choose_size(

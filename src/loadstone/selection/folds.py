@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.covariance import Array, SampleCovariance
+from loadstone.covariance import Array, ExplicitCovariance, SampleCovariance
 from loadstone.covariance.checks import check_weights
 from loadstone.covariance.route import MAX_GRAM_BYTES
 from loadstone.covariance.scores import pseudo_inverse
@@ -33,6 +33,14 @@ class HeldOut:
 
     train: Reading
     fold: SampleCovariance
+
+    def second_moments(self) -> ExplicitCovariance:
+        """Of the fold about the mean and in the scale of the training rows."""
+        fold, moments = self.fold, self.train.moments
+        unit = np.ones(fold.n_features) if moments.scale is None else moments.scale
+        away = (fold.mean - moments.mean) + fold.mean_rest
+        matrix = fold.scatter / fold.n_samples + np.outer(away, away)
+        return ExplicitCovariance(matrix / np.outer(unit, unit), fold.n_samples)
 
     def share_explained(self, W: Array) -> float:
         """Share of the squared distances of the fold to the training mean in the span of ``W``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +18,9 @@ from loadstone.covariance.deflated import DeflatedCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import Moments, accumulate_moments
 from loadstone.estimators.checks import check_new_rows
+from loadstone.estimators.reading import Reading, read_rows
 from loadstone.metrics import held_out_recovery
+from loadstone.selection.folds import Fold, HeldOut
 
 #: Folds where none are given.
 N_FOLDS = 4
@@ -114,6 +117,39 @@ def _one_fold(fresh: Any, train: Any, test: Any) -> tuple[Array, Array]:
     W = model.components_.T.astype(S.dtype)
     V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
     return held_out_recovery(S, held_out, W), held_out_recovery(S, held_out, V)
+
+
+def recovered_of_folds(
+    search: Callable[[Reading], Array], data: Reading, folds: Sequence[Fold | HeldOut]
+) -> HeldOutRecovery:
+    """The same for folds as :class:`loadstone.SparsePCACV` has them.
+
+    Parameters
+    ----------
+    search : callable
+        Loadings of the training part of a fold.
+    data : Reading
+        All samples.
+    folds : sequence
+        Rows to train on and to hold out, or covariances of both.
+    """
+    shares = []
+    for fold in folds:
+        if isinstance(fold, HeldOut):
+            train: Reading = fold.train
+            held_out: Covariance = fold.second_moments()
+        else:
+            rows, test = _safe_indexing(data.rows, fold[0]), _safe_indexing(data.rows, fold[1])
+            weights = None if data.weights is None else data.weights[fold[0]]
+            train = read_rows(rows, weights, standardize=data.moments.scale is not None)
+            held_out = _about_training(test, train.moments)
+        S, W = train.S, search(train)
+        V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
+        shares.append(
+            [held_out_recovery(S, held_out, W)[-1], held_out_recovery(S, held_out, V)[-1]]
+        )
+    ours, pca = np.mean(shares, axis=0)
+    return HeldOutRecovery(ours, pca)
 
 
 def _about_training(test: Any, moments: Moments) -> Covariance:

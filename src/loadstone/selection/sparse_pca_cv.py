@@ -17,7 +17,7 @@ from loadstone.covariance import Array, SampleCovariance
 from loadstone.covariance.checks import check_rows, check_weights
 from loadstone.covariance.opened import feature_names
 from loadstone.covariance.scores import share_explained
-from loadstone.estimators.base import Components, field
+from loadstone.estimators.base import Components, field, seeded
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.estimators.sparse_pca import SparsePCA
@@ -30,6 +30,7 @@ from loadstone.selection.folds import (
     covariances_of_folds,
     read_in_folds,
 )
+from loadstone.selection.held_out import recovered_of_folds
 from loadstone.selection.path import automatic_sizes
 from loadstone.selection.path_solver import loadings_of_sizes
 from loadstone.solvers.portfolio import PORTFOLIOS
@@ -74,6 +75,11 @@ class SparsePCACV(Components):
     ----------
     n_nonzero_ : int
         The size chosen.
+    cv_recovered_ratio_ : float
+        Share of the variance of held-out samples that components of the size chosen recover,
+        by a regression of all features on their scores; mean over the folds.
+    cv_pca_recovered_ratio_ : float
+        The same of as many principal components.
     cv_results_ : dict of ndarray
         ``n_nonzero``, ``mean_test_score``, ``std_test_score``, ``rank_test_score`` and one
         ``split<i>_test_score`` for each fold.
@@ -117,6 +123,8 @@ class SparsePCACV(Components):
     n_jobs: int | None = None
 
     n_nonzero_: ClassVar[int]
+    cv_recovered_ratio_: ClassVar[float]
+    cv_pca_recovered_ratio_: ClassVar[float]
     cv_results_: ClassVar[dict[str, Array]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -172,8 +180,26 @@ class SparsePCACV(Components):
         size = int(sizes[choose(scores, self.rule)])
         final = self._model(size, "balanced" if self.effort == "fast" else self.effort)
         found = final._search(task)
-        chosen = {"n_nonzero_": size, "cv_results_": _results(sizes, scores)}
+        chosen = {
+            "n_nonzero_": size,
+            "cv_results_": _results(sizes, scores),
+            **self._recovered(task, size),
+        }
         return replace(found, values={**found.values, **chosen})
+
+    def _recovered(self, task: Task, size: int) -> dict[str, float]:
+        """What components of the size chosen recover of the samples held out, beside PCA."""
+        rows, model = task.data.rows, self._model(size, self.effort)
+        folds = rows if isinstance(rows, tuple) else self._folds(rows)
+        found = recovered_of_folds(
+            lambda train: model._search(Task(train, seeded(model.random_state))).loadings,
+            task.data,
+            folds,
+        )
+        return {
+            "cv_recovered_ratio_": float(found.recovered),
+            "cv_pca_recovered_ratio_": float(found.pca),
+        }
 
     def _scores_of_sizes(self, task: Task) -> tuple[Array, Array]:
         """Sizes ascending and a score for each of them and each fold."""

@@ -9,7 +9,8 @@ fixed: the answer depends neither on a seed nor on how the data lies in memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from loadstone.solvers.search.few_places import best_feature
 from loadstone.solvers.search.restricted import restricted
 from loadstone.solvers.search.search import FEW_FEATURES, Search
 from loadstone.solvers.search.tiny import is_tiny
+
+#: Told of a stage of a search and the best variance so far; answers whether to stop.
+Progress = Callable[[str, float], bool]
 
 __all__ = ["PORTFOLIOS", "Portfolio", "distinct_supports", "working_set"]
 
@@ -67,6 +71,8 @@ class Portfolio:
         Change of direction at which a survivor has settled.
     below : Portfolio or None
         A smaller effort, whose answer is among the candidates where the data is in memory.
+    progress : callable or None
+        Told of each stage of a search and the best variance so far; answers whether to stop.
     """
 
     n_eigenvectors: int = 10
@@ -86,11 +92,12 @@ class Portfolio:
     max_iter: int = 100
     tol: float = 1e-6
     below: Portfolio | None = None
+    progress: Progress | None = field(default=None, compare=False, repr=False)
 
-    def limited(self, max_iter: int, tol: float) -> Portfolio:
-        """The same with other limits of its power steps, on every effort it contains."""
-        below = None if self.below is None else self.below.limited(max_iter, tol)
-        return replace(self, max_iter=max_iter, tol=tol, below=below)
+    def limited(self, max_iter: int, tol: float, progress: Progress | None = None) -> Portfolio:
+        """The same with limits of its power steps, on every effort it contains."""
+        below = None if self.below is None else self.below.limited(max_iter, tol, progress)
+        return replace(self, max_iter=max_iter, tol=tol, below=below, progress=progress)
 
     @property
     def n_below(self) -> int:
@@ -125,13 +132,13 @@ class Portfolio:
         if S.n_features < FEW_FEATURES and not isinstance(S, ExplicitCovariance):
             everything = np.arange(S.n_features)
             S = ExplicitCovariance(S.block(everything, everything), S.n_samples)
-        search = Search(S, constraint, starts)
+        search = Search(S, constraint, starts, self.progress)
         best = search.run(self)
         return Loadings(
             best.w[:, None],
             np.array([best.value]),
             search.n_iter,
-            Stop.CONVERGED,
+            Stop.CALLBACK if search.stopped else Stop.CONVERGED,
             # What the efforts below would have answered: more components may follow from there.
             {"below": search.below(self)},
         )

@@ -41,9 +41,15 @@ class Recovery:
     ----------
     max_rounds : int
         How often further features are looked at.
+    max_iter : int
+        Largest number of passes that settle the loadings on their supports.
+    tol : float
+        Change of a loading in a pass at which they have settled.
     """
 
     max_rounds: int = 5
+    max_iter: int = 1000
+    tol: float = 1e-9
 
     def unsuited(self, constraint: Constraint) -> str | None:
         """Why components under ``constraint`` cannot be sought; ``None`` where they can."""
@@ -85,7 +91,7 @@ class Recovery:
         for constraint in constraints:
             if (reason := self.unsuited(constraint)) is not None:
                 raise ValueError(reason)
-        return _JointSearch(S, tuple(constraints), starts).run(self.max_rounds)
+        return _JointSearch(S, tuple(constraints), starts).run(self)
 
 
 class _JointSearch:
@@ -102,14 +108,14 @@ class _JointSearch:
         n_guides = min(max(N_GUIDES, len(constraints)), S.n_features)
         self.guides = search_eigenvectors(S, n_guides).astype(np.float64)
 
-    def run(self, max_rounds: int) -> Loadings:
-        """Search among some features; invite others while that recovers more."""
+    def run(self, limits: Recovery) -> Loadings:
+        """Search among some features; invite others while that recovers more; settle."""
         features = self._first_features()
         problem = self._problem(features)
         W = self._first_answer(problem, features)
         objective: list[float] = []
         stop = Stop.CONVERGED
-        for _ in range(max_rounds):
+        for _ in range(limits.max_rounds):
             objective.append(problem.recovered(W))
             invited = self._invited(W, features, problem)
             if not invited.size:
@@ -124,7 +130,8 @@ class _JointSearch:
                 break
         else:
             stop = Stop.MAX_ITER
-        W = problem.ordered(W)
+        W, settled = problem.settled(problem.ordered(W), limits.max_iter, limits.tol)
+        stop = stop if settled else Stop.MAX_ITER
         result = np.zeros((self.S.n_features, W.shape[1]), dtype=self.S.dtype)
         result[features] = W
         objective.append(problem.recovered(W))

@@ -6,6 +6,7 @@ so that each effort can begin with the answer of the one below it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -58,10 +59,16 @@ class Search:
     """One covariance, one constraint, any number of efforts."""
 
     def __init__(
-        self, S: Covariance, constraint: LoadingConstraint, starts: Array | None = None
+        self,
+        S: Covariance,
+        constraint: LoadingConstraint,
+        starts: Array | None = None,
+        progress: Callable[[str, float], bool] | None = None,
     ) -> None:
         self.S, self.constraint = by_columns(S), constraint
         self.n_iter = 0
+        self.stopped = False
+        self._progress = progress
         self._given = starts
         self._eigenvectors: Array | None = None
         self._pilots: dict[tuple[int, int], tuple[SparseBlock, Thresholds]] = {}
@@ -73,6 +80,12 @@ class Search:
         """The answer of ``effort``, never below that of the efforts it contains."""
         self._answers[effort] = self._run(effort)
         return self._answers[effort]
+
+    def _tell(self, stage: str, found: list[Found]) -> None:
+        """Say how far the search is, and hear whether that is far enough."""
+        if self._progress is not None:
+            best = max((each.value for each in found), default=0.0)
+            self.stopped = self._progress(stage, best) or self.stopped
 
     def below(self, effort: Portfolio) -> list[Array]:
         """Loadings that the efforts below ended with on the way, the largest effort first."""
@@ -90,6 +103,8 @@ class Search:
         below = None if scarce else self._below(effort)
         if below is not None and is_tiny(self.S) and not effort.greedy:
             return below
+        if below is not None and self.stopped:
+            return below
         if not self.allowed.size:
             return self._any_feature()
         candidates = [self._settled(effort)] if scarce else [self._settled(effort), self.em]
@@ -98,11 +113,16 @@ class Search:
         if effort.greedy and self.constraint.size <= MAX_GREEDY:
             greedy = Greedy(rule="approximate")(self.S, self.constraint, np.random.default_rng(0))
             candidates.append(block_of(greedy.matrix[:, 0], self.constraint.size))
+        self._tell("starts have settled", [] if below is None else [below])
         polished = polish_block(self.S, self.space, joined(candidates), self.constraint)
+        self._tell("candidates are polished", polished)
+        if self.stopped:
+            return best_of(polished)
         # An exchange costs passes out of core, next to nothing among few features.
         n = effort.n_exchanged // 4 if self._is_costly(effort) else effort.n_exchanged
         n = 2 * n if self.has_few_features else max(1, n)
         best = exchange_best(self.S, polished, self.constraint, n, effort.n_exchanges)
+        self._tell("features are exchanged", [best])
         return best_of([best, *polished] + ([] if below is None else [below]))
 
     def _below(self, effort: Portfolio) -> Found | None:
