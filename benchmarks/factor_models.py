@@ -4,13 +4,14 @@ Run: OPENBLAS_NUM_THREADS=1 python benchmarks/factor_models.py [lines ...] [--se
 
 Without lines all of them are run: ``sections`` (two factors of Guan & Dy, 6.1), ``overlapping``,
 ``unequal`` (noise per feature, t5), ``noise``, ``simulation1``, ``weak`` (signal over 8, also by
-held-out rows), ``inclusion``, ``speed`` and ``real``. Real data is looked for in the folder named
-by LOADSTONE_DATA.
+held-out rows), ``inclusion``, ``imputation``, ``speed`` and ``real``. Real data is looked for in
+the folder named by LOADSTONE_DATA.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 import warnings
@@ -21,13 +22,16 @@ from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer
 
+from loadstone import SparseNoisyPCA, SparseProbabilisticPCA
 from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.held_out import held_out_likelihood, row_folds
-from loadstone.solvers.factor_models.sparse_factors import SparseFactors
+from loadstone.solvers.factor_models.samples import samples_of
+from loadstone.solvers.factor_models.sparse_factors import Counter, Found, SparseFactors
 from loadstone.solvers.l0_noise_search import L0Search
-from loadstone.solvers.probabilistic_em import ProbabilisticEM
 
 # Designs: samples and the truth of the loadings (n_features, n_components).
 
@@ -142,7 +146,7 @@ def weak(seeds):
     for seed in seeds:
         X, _ = design(seed)
         folds = row_folds(X, 5, np.random.default_rng(seed))
-        right += held_out_likelihood(folds).best == 2
+        right += held_out_likelihood(folds, SparseFactors().growth().models).best == 2
     print(f"simulation 1, signal/8, held-out rows: r {right}/{len(seeds)}", flush=True)
 
 
@@ -185,6 +189,104 @@ def speed(_):
             took = time.process_time() - start
             kind = type(solver).__name__
             print(f"{name:12s} {kind:14s} {took:6.2f} s, r = {fit.model.n_components}", flush=True)
+
+
+# Missing values.
+
+
+def with_holes(X, share, seed):
+    """``X`` with holes; every row and every feature keeps a value."""
+    rng = np.random.default_rng(seed)
+    holes = rng.random(X.shape) < share
+    holes[np.arange(len(X)), rng.integers(X.shape[1], size=len(X))] = False
+    holes[rng.integers(len(X), size=X.shape[1]), np.arange(X.shape[1])] = False
+    return np.where(holes, np.nan, X), holes
+
+
+def conditional_means(Y, W, noise):
+    """What the true model expects of the holes."""
+    C, filled = W @ W.T + np.diag(noise), Y.copy()
+    for row in filled:
+        gone = np.isnan(row)
+        if gone.any():
+            seen = ~gone
+            row[gone] = C[np.ix_(gone, seen)] @ np.linalg.solve(C[np.ix_(seen, seen)], row[seen])
+    return filled
+
+
+def soft_imputed(Y, n_steps=25, max_iter=300, seed=0):
+    """Soft-thresholded singular values; the threshold by a tenth of the values, held out."""
+    rng = np.random.default_rng(seed)
+    seen = np.isfinite(Y)
+    held_out = seen & (rng.random(Y.shape) < 0.1)
+    mean = np.nanmean(Y, axis=0)
+
+    def path(known):
+        Z = np.where(known, Y - mean, 0.0)
+        top = np.linalg.norm(Z, 2)
+        filled = Z.copy()
+        for level in top * np.geomspace(0.9, 0.005, n_steps):
+            for _ in range(max_iter):
+                U, s, Vt = np.linalg.svd(np.where(known, Y - mean, filled), full_matrices=False)
+                new = (U * np.maximum(s - level, 0.0)) @ Vt
+                change = np.linalg.norm(new - filled) / max(np.linalg.norm(filled), 1e-12)
+                filled = new
+                if change < 1e-4:
+                    break
+            yield filled + mean
+
+    errors = [np.mean((fit - Y)[held_out] ** 2) for fit in path(seen & ~held_out)]
+    best = list(path(seen))[int(np.argmin(errors))]
+    return np.where(seen, Y, best)
+
+
+def imputation(seeds):
+    designs = {"6.1": two_factors, "overlapping": lambda s: overlapping(s, r=3)}
+    models = {"bayes": SparseProbabilisticPCA, "l0": SparseNoisyPCA}
+    for name, design in designs.items():
+        for share in (0.05, 0.2):
+            ratios = {label: [] for label in models}
+            for seed in seeds:
+                X, W = design(seed)
+                Y, holes = with_holes(X, share, seed)
+                oracle = rmse(conditional_means(Y, W, np.ones(X.shape[1])), X, holes)
+                for label, cls in models.items():
+                    ratios[label].append(rmse(cls().fit(Y).impute(Y), X, holes) / oracle)
+            parts = [
+                f"{label} {np.mean(r):.3f} (worst {np.max(r):.3f})" for label, r in ratios.items()
+            ]
+            print(
+                f"{name}, {share:.0%} missing, error over that of the truth: {'  '.join(parts)}",
+                flush=True,
+            )
+    glass_imputation()
+
+
+def rmse(filled, X, holes):
+    return float(np.sqrt(np.mean((filled - X)[holes] ** 2)))
+
+
+def glass_imputation(n_masks=5):
+    X = real_data("glass")
+    if X is None:
+        return
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    methods = {
+        "bayes": lambda Y: SparseProbabilisticPCA(standardize=True).fit(Y).impute(Y),
+        "l0": lambda Y: SparseNoisyPCA(standardize=True).fit(Y).impute(Y),
+        "IterativeImputer": lambda Y: IterativeImputer(max_iter=30, random_state=0).fit_transform(
+            Y
+        ),
+        "soft-impute": soft_imputed,
+    }
+    for share in (0.05, 0.2, 0.5):
+        errors = {label: [] for label in methods}
+        for seed in range(7001, 7001 + n_masks):
+            Y, holes = with_holes(X, share, seed)
+            for label, method in methods.items():
+                errors[label].append(rmse(method(Y), X, holes))
+        parts = "  ".join(f"{label} {np.mean(e):.3f}" for label, e in errors.items())
+        print(f"glass, {share:.0%} missing, RMSE in standard deviations: {parts}", flush=True)
 
 
 # Real data.
@@ -239,64 +341,143 @@ def principal_components(train, q):
 
 
 def factor_analysis(train, q):
-    fit = FactorAnalysis(q, random_state=0).fit(train)
+    fit = FactorAnalysis(q, max_iter=300, random_state=0).fit(train)
     return FactorModel(fit.components_.T, fit.noise_variance_)
-
-
-def probabilistic(train, q):
-    start = principal_components(train, q)
-    return ProbabilisticEM(max_iter=100)(covariance_of(train)[0], start).model
 
 
 #: Features from which on the number of components is bounded, and by what.
 WIDE = 500
 MOST_WIDE = 8
+#: Splits into halves; each half is fitted, and the other one predicted.
+SPLITS, SPLITS_WIDE = 5, 1
+NAMES = ("glass", "wine", "control charts", "faces", "nci60", "leukemia", "pbmc3k")
 
 
-def real(_, only=None):
-    rivals = {
-        "FactorAnalysis": factor_analysis,
-        "PCA": principal_components,
-        "ProbabilisticPCA": probabilistic,
+def scaled_halves(X, part):
+    """The halves of a split, features that vary in the first, scaled by it."""
+    train, test = X[part], X[~part]
+    varies = np.ptp(train, axis=0) > 0
+    mean, sd = train[:, varies].mean(axis=0), train[:, varies].std(axis=0, ddof=1)
+    return (train[:, varies] - mean) / sd, (test[:, varies] - mean) / sd, varies
+
+
+def bayes_walk(S, test, most):
+    """Held-out densities of 1, 2, ... components, and the model that the bound chooses."""
+    samples, solver, states = samples_of(S), SparseFactors(), {}
+    growth, densities = solver.growth(), []
+    for state in growth.sequence(samples):
+        clean = growth.cleaned(samples, state)
+        rival = states.get(clean.n_components)
+        if rival is None or clean.bound[0] > rival.bound[0]:
+            states[clean.n_components] = clean
+        noise = 1.0 / clean.noise.precision[0]
+        densities.append(density(FactorModel(clean.law.mean[0].T, noise), test))
+        null = state.n_components > 1 and clean.n_components < state.n_components - 1
+        if state.n_components == most or null:
+            break
+    best = max(states.values(), key=lambda s: float(s.bound[0]))
+    fit = solver.finished(samples, Found(best, states), Counter())
+    return densities[1:], fit.model
+
+
+def l0_walk(S, test, most):
+    samples, solver = samples_of(S), L0Search(noise="free")
+    fit = solver(S, range(most + 1) if samples.n_features > WIDE else None)
+    return [density(fit.model, test)], fit.model
+
+
+WALKS = {"bayes": bayes_walk, "l0": l0_walk}
+
+
+def agreement(one, two):
+    """Mean largest cosine of the components of one half with those of the other."""
+    if not one.shape[1] or not two.shape[1]:
+        return float("nan")
+    units = [W / np.linalg.norm(W, axis=0) for W in (one, two)]
+    cosines = np.abs(units[0].T @ units[1])
+    return float((cosines.max(axis=0).mean() + cosines.max(axis=1).mean()) / 2)
+
+
+def real_row(name, label):
+    """One model on one data set: components, sizes, held-out densities, stability."""
+    X = real_data(name)
+    if X is None:
+        return None
+    wide = X.shape[1] > WIDE
+    most = MOST_WIDE if wide else min(20, X.shape[1] - 2)
+    walk, rng = WALKS[label], np.random.default_rng(11)
+    whole = covariance_of(X, standardize=True)[0]
+    start = time.process_time()
+    model = walk(whole, np.zeros((2, X.shape[1])), most)[1]
+    seconds = time.process_time() - start
+    chosen, best, cosines = [], [], []
+    for _ in range(SPLITS_WIDE if wide else SPLITS):
+        part = rng.permutation(len(X)) % 2 == 0
+        found = []
+        for half in (part, ~part):
+            train, test, varies = scaled_halves(X, half)
+            densities, fit = walk(covariance_of(train)[0], test, most)
+            chosen.append(density(fit, test))
+            best.append(np.pad(densities, (0, most - len(densities)), mode="edge"))
+            W = np.zeros((X.shape[1], fit.n_components))
+            W[varies] = fit.loadings
+            found.append(W)
+        cosines.append(agreement(*found))
+    sizes = np.sort(np.count_nonzero(model.loadings, axis=0))[::-1]
+    curve = np.mean(best, axis=0)
+    return {
+        "data": name,
+        "shape": list(X.shape),
+        "model": label,
+        "components": model.n_components,
+        "sizes": [int(k) for k in sizes],
+        "held_out": float(np.mean(chosen)),
+        "best": float(curve.max()),
+        "best_size": int(np.argmax(curve)) + 1,
+        "stability": float(np.mean(cosines)),
+        "seconds": seconds,
     }
-    names = ("glass", "wine", "control charts", "faces", "nci60", "leukemia", "pbmc3k")
-    for name in only or names:
-        X = real_data(name)
-        if X is None:
-            continue
-        part = np.random.default_rng(0).permutation(len(X)) % 3
-        most = min(X.shape[1], len(X) * 2 // 3 - 1)
-        sizes = [q for q in (1, 2, 3, 5, 6, 8, 12, 20) if q < most]
-        if X.shape[1] > WIDE:
-            sizes = [q for q in sizes if q <= MOST_WIDE]
-        ours = {"bayes": [], "l0": []}
-        found = {"bayes": [], "l0": []}
-        table = {label: np.zeros((3, len(sizes))) for label in rivals}
-        start = time.process_time()
-        for k in range(3):
-            train, test = X[part != k], X[part == k]
-            varies = np.ptp(train, axis=0) > 0
-            train, test = train[:, varies], test[:, varies]
-            mean, sd = train.mean(axis=0), train.std(axis=0, ddof=1)
-            train, test = (train - mean) / sd, (test - mean) / sd
-            S, _ = covariance_of(train)
-            asked = range(MOST_WIDE + 1) if X.shape[1] > WIDE else None
-            for label, solver in (("bayes", SparseFactors()), ("l0", L0Search(noise="free"))):
-                model = solver(S, asked).model
-                ours[label].append(density(model, test))
-                nonzero = 100 * np.mean(model.loadings != 0) if model.n_components else 0
-                found[label].append(f"{model.n_components} ({nonzero:.0f} %)")
-            for label, rival in rivals.items():
-                table[label][k] = [density(rival(train, q), test) for q in sizes]
-        print(f"{name}: {X.shape[0]} x {X.shape[1]}, {time.process_time() - start:.0f} s")
-        for label in ours:
-            print(f"  {label:17s} {np.mean(ours[label]):10.3f}   r {', '.join(found[label])}")
-        for label in rivals:
-            mean = table[label].mean(axis=0)
-            best = int(np.argmax(mean))
-            print(
-                f"  {label:17s} {mean[best]:10.3f}   best of {sizes}: r {sizes[best]}", flush=True
-            )
+
+
+def rival_row(name, label, fit):
+    X = real_data(name)
+    if X is None:
+        return None
+    wide = X.shape[1] > WIDE
+    most = min(X.shape[1], len(X) // 2 - 1)
+    sizes = [q for q in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20) if q < most]
+    if wide:
+        sizes = [q for q in (1, 2, 3, 5, 8) if q < most]
+    rng, rows = np.random.default_rng(11), []
+    start = time.process_time()
+    for _ in range(SPLITS_WIDE if wide else SPLITS):
+        part = rng.permutation(len(X)) % 2 == 0
+        for half in (part, ~part):
+            train, test, _ = scaled_halves(X, half)
+            rows.append([density(fit(train, q), test) for q in sizes])
+    curve = np.mean(rows, axis=0)
+    return {
+        "data": name,
+        "shape": list(X.shape),
+        "model": label,
+        "best": float(curve.max()),
+        "best_size": sizes[int(np.argmax(curve))],
+        "seconds": time.process_time() - start,
+    }
+
+
+def real(_, only=None, models=None, results=None):
+    """Rows as JSON, one a line, also appended to ``results``."""
+    rivals = {"FactorAnalysis": factor_analysis, "PCA": principal_components}
+    for name in only or NAMES:
+        for label in models or (*WALKS, *rivals):
+            row = real_row(name, label) if label in WALKS else rival_row(name, label, rivals[label])
+            if row is None:
+                continue
+            print(json.dumps(row), flush=True)
+            if results is not None:
+                with Path(results).open("a") as file:
+                    file.write(json.dumps(row) + "\n")
 
 
 LINES = {
@@ -307,6 +488,7 @@ LINES = {
     "simulation1": simulation1_lines,
     "weak": weak,
     "inclusion": inclusion,
+    "imputation": imputation,
     "speed": speed,
     "real": real,
 }
@@ -317,10 +499,12 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=2001)
     parser.add_argument("--data", nargs="*", help="real data to run, all by default")
+    parser.add_argument("--models", nargs="*", help="models to run on real data")
+    parser.add_argument("--results", help="file to append rows of real data to")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     for line in options.lines or LINES:
         if line == "real":
-            real(None, options.data)
+            real(None, options.data, options.models, options.results)
         else:
             LINES[line](range(options.first, options.first + options.seeds))

@@ -23,9 +23,10 @@ from loadstone.metrics.recovery import angles, probability_of_error, same_suppor
 from loadstone.plotting.criterion import plot_criterion
 
 CRITERIA = {
-    "bic": {"penalty": "bic"},
-    "ebic, gamma 0.5": {"ebic_gamma": 0.5},
-    "ebic, gamma 1": {},
+    "bic, path": {"penalty": "bic"},
+    "ebic, gamma 0.5": {"penalty": "ebic", "ebic_gamma": 0.5},
+    "ebic, gamma 1": {"penalty": "ebic"},
+    "default": {"noise": "auto", "penalty": "ebic", "n_penalties": None},
 }
 
 
@@ -53,7 +54,7 @@ def oracle_support_fit(X, support, n_iter=300):
 def fit(X, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return SparseNoisyPCA(**options).fit(X)
+        return SparseNoisyPCA.as_published(**options).fit(X)
 
 
 def simulation1(n_seeds=100):
@@ -108,7 +109,8 @@ def simulation2(n_seeds=20, figures=None):
         noisy = np.array([angles(PCA(2).fit(X).components_.T, G) for X, G in data])
         print(f"  {'noisy PCA, r=2':18s}    -   {_degrees(noisy)}")
         if figures and strengths == (2.0, 1.5):
-            draw_shapes(*data[0], models[0], figures)
+            path = fit(data[0][0], n_components=range(1, 5), penalty="ebic")
+            draw_shapes(*data[0], path, figures)
 
 
 def _degrees(values):

@@ -88,7 +88,7 @@ def compare(name, X):
         components = components[order]
         for prior in PRIORS:
             start = time.perf_counter()
-            model = SparseProbabilisticPCA(q, prior=prior).fit(X)
+            model = SparseProbabilisticPCA.as_published(q, prior).fit(X)
             seconds = time.perf_counter() - start
             sizes = [int(k) for k in model.cardinality_]
             exact = SparsePCA(len(sizes), n_nonzero=sizes).fit(X)

@@ -44,6 +44,10 @@ def cbcl_faces():
     return np.floor(np.clip(X / 4 + 0.25, 0, 1) * 255)
 
 
+def glass():
+    return arrays("glass.npz")["X"]
+
+
 def leukemia():
     return arrays("leukemia_armstrong.npz")["X"]
 

@@ -44,9 +44,11 @@ SMALL = {
     "effort": "fast",
     "cv": 3,
     "n_nonzeros": (2, 4, 6),
-    "n_penalties": 4,
     "n_init": 3,
 }
+
+#: What only some ways to use an estimator take; the others leave it alone.
+OF_SOME_WAYS = {"SparseNoisyPCA": {"n_init"}, "SparseProbabilisticPCA": {"n_init"}}
 
 #: Ways to use an estimator that search or store something of their own.
 #: Every estimator runs with SMALL, and non-negative as well where it can; nothing has to be
@@ -58,12 +60,18 @@ FLAVOURS = {
     "GreedyPCA": [{"direction": "backward"}],
     "NSPCA": [{"n_nonzero": None, "init": "random"}],
     "SpannogramPCA": [{"nonnegative": False}, {"method": "net", "rank": 2}],
-    "SparseNoisyPCA": [{"penalize": "features"}],
+    "SparseNoisyPCA": [
+        {"noise": "shared", "n_penalties": 4},
+        {"noise": "shared", "n_penalties": 4, "n_init": 3, "penalize": "features"},
+    ],
     "SparsePCA": [
         {"certify": "instant", "orthogonality": "disjoint"},
         {"n_nonzero": "auto"},
     ],
-    "SparseProbabilisticPCA": [{"prior": "laplace", "refit": False}],
+    "SparseProbabilisticPCA": [
+        {"prior": "jeffreys", "noise": "free"},
+        {"prior": "laplace", "noise": "shared", "n_init": 3, "refit": False},
+    ],
 }
 
 
@@ -73,7 +81,8 @@ def settings(cls):
     ways = [{}, *FLAVOURS.get(cls.__name__, [])]
     if defaults.get("nonnegative") is False:
         ways.append({"nonnegative": True})
-    small = {name: value for name, value in SMALL.items() if name in defaults}
+    common = set(defaults) - OF_SOME_WAYS.get(cls.__name__, set())
+    small = {name: value for name, value in SMALL.items() if name in common}
     return [(way, {**small, **way}) for way in ways]
 
 

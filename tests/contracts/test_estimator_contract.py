@@ -13,17 +13,9 @@ ESTIMATORS = estimators()
 SEQUENTIAL = sequential_estimators()
 
 
-def expected_failures(estimator):
-    if type(estimator).__name__ != "SparseNoisyPCA":
-        return {}
-    # scikit-learn knows no estimator that fits complete data and takes new data with holes.
-    return {"check_estimators_nan_inf": "holes are allowed in new data, and refused in fit"}
-
-
 # Some checks fit pure noise, in which an honest noise model finds nothing and says so.
-@pytest.mark.filterwarnings("ignore:no component stands out:UserWarning")
 @pytest.mark.filterwarnings("ignore:0 component:UserWarning")
-@parametrize_with_checks([cls() for cls in ESTIMATORS], expected_failed_checks=expected_failures)
+@parametrize_with_checks([cls() for cls in ESTIMATORS])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -108,7 +100,6 @@ def test_reconstruction_is_least_squares(cls):
     assert model.score(X) == pytest.approx(1 - error)
 
 
-@pytest.mark.filterwarnings("ignore:no component stands out:UserWarning")
 @pytest.mark.parametrize("door", ["fit", "fit_covariance"])
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("cls", ESTIMATORS)

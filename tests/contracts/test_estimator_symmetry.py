@@ -22,6 +22,8 @@ POWERS = {
     **dict.fromkeys(["model_variance_", "path_variance_", "hyperparameters_", "penalties_"], 2),
     **dict.fromkeys(["upper_bound_", "gap_", "low_rank_gap_", "shift_"], 2),
 }
+#: Hyperparameters of laws in units of the noise.
+WITHOUT_UNIT = {"share", "scale", "noise_shape"}
 #: Densities have the inverse unit of the data, and change by its logarithm.
 DENSITIES = {"lower_bound_", "deviance_", "criterion_", "best_"}
 #: Iterations that go through the features in their order, or start from random directions, come
@@ -110,7 +112,7 @@ def divided(value, factor):
     if factor == 1:
         return value
     if isinstance(value, dict):
-        return {name: number / factor for name, number in value.items()}
+        return {n: v if n in WITHOUT_UNIT else v / factor for n, v in value.items()}
     return tuple(v / factor for v in value) if isinstance(value, tuple) else value / factor
 
 

@@ -15,7 +15,7 @@ from registry import containers, estimators
 
 CONTAINERS = containers()
 #: Settings that keep every fit small; only those an estimator knows are given to it.
-SETTINGS = {"n_components": 2, "n_nonzero": 4, "n_nonzeros": [3, 5], "n_penalties": 5, "n_init": 1}
+SETTINGS = {"n_components": 2, "n_nonzero": 4, "n_nonzeros": [3, 5]}
 
 
 def data():

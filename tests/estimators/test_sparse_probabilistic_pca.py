@@ -13,6 +13,15 @@ from loadstone import SparseProbabilisticPCA
 from loadstone.datasets.make_sparse_factors import make_sparse_factors
 
 PRIORS = ["inverse_gaussian", "laplace", "jeffreys"]
+published = SparseProbabilisticPCA.as_published
+
+
+@pytest.fixture(params=["default", "published"])
+def make(request):
+    """The estimator as it comes, and the model of the paper, which starts from a number."""
+    if request.param == "published":
+        return published
+    return lambda _, **options: SparseProbabilisticPCA(**options)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +38,7 @@ def with_holes(X, share=0.2, seed=0):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_components_are_unit_norm_ordered_and_signed(X, prior):
-    model = SparseProbabilisticPCA(5, prior=prior).fit(X)
+    model = published(5, prior=prior).fit(X)
     assert model.n_components_ == len(model.components_) == 2
     np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1.0)
     assert (np.diff(model.component_strength_) <= 0).all()
@@ -53,7 +62,7 @@ def test_posterior_deviations_are_those_of_repeated_experiments():
     loadings, claimed = [], []
     for seed in range(40):
         X, _ = make_sparse_factors(100, factor_std=(3.0, 2.0), random_state=seed)
-        model = SparseProbabilisticPCA(2, prior="laplace").fit(X)
+        model = published(2, prior="laplace").fit(X)
         loadings.append(model.components_[0, :4])
         claimed.append(model.components_std_[0, :4])
     # Unit norm takes one of four degrees of freedom from the four loadings.
@@ -62,8 +71,8 @@ def test_posterior_deviations_are_those_of_repeated_experiments():
 
 
 @pytest.mark.parametrize("standardize", [False, True])
-def test_likelihood_covariance_and_precision_are_one_model(X, standardize):
-    model = SparseProbabilisticPCA(4, standardize=standardize).fit(X * np.arange(1, 11) + 7)
+def test_likelihood_covariance_and_precision_are_one_model(X, standardize, make):
+    model = make(4, standardize=standardize).fit(X * np.arange(1, 11) + 7)
     Y = X[:20] * np.arange(1, 11) + 7
     density = multivariate_normal(model.mean_, model.get_covariance())
     np.testing.assert_allclose(model.score_samples(Y), density.logpdf(Y), rtol=1e-9)
@@ -81,8 +90,8 @@ def test_likelihood_covariance_and_precision_are_one_model(X, standardize):
     np.testing.assert_allclose(np.cov(draws.T), C, atol=0.06 * C.max())
 
 
-def test_transform_with_one_missing_value_is_the_conditional_mean(X):
-    model = SparseProbabilisticPCA(4).fit(X)
+def test_transform_with_one_missing_value_is_the_conditional_mean(X, make):
+    model = make(4).fit(X)
     complete, std = model.transform(X[:5]), model.latent_std(X[:5])
     Y = X[:5].copy()
     Y[1, 0] = np.nan
@@ -94,8 +103,8 @@ def test_transform_with_one_missing_value_is_the_conditional_mean(X):
     assert hole_std[1].max() > std[1].max() * 1.01 or hole_std[1].min() > std[1].min() * 1.01
     W = model.components_.T * model.component_strength_
     seen = np.arange(10) != 0
-    inner = W[seen].T @ W[seen] + model.noise_variance_ * np.eye(2)
-    expected = np.linalg.solve(inner, W[seen].T @ (X[1] - model.mean_)[seen])
+    C = (W @ W.T + model.noise_variance_ * np.eye(10))[np.ix_(seen, seen)]
+    expected = W[seen].T @ np.linalg.solve(C, (X[1] - model.mean_)[seen])
     np.testing.assert_allclose(scores[1], expected)
 
 
@@ -103,7 +112,7 @@ def test_transform_with_one_missing_value_is_the_conditional_mean(X):
 def test_imputation_is_as_good_as_the_noise_allows(prior):
     X, _ = make_sparse_factors(random_state=21)
     Y, holes = with_holes(X)
-    model = SparseProbabilisticPCA(9, prior=prior).fit(Y)
+    model = published(9, prior=prior).fit(Y)
     imputed = model.inverse_transform(model.transform(Y))
     rmse = np.sqrt(np.mean((imputed - X)[holes] ** 2))
     assert rmse < 1.4
@@ -114,10 +123,10 @@ def test_imputation_is_as_good_as_the_noise_allows(prior):
     assert np.min(np.diff(model.lower_bounds_) / np.abs(model.lower_bounds_[1:])) > -1e-8
 
 
-def test_one_hole_hardly_changes_anything(X):
+def test_one_hole_hardly_changes_anything(X, make):
     Y = X.copy()
     Y[0, 0] = np.nan
-    one, two = SparseProbabilisticPCA(4).fit(X), SparseProbabilisticPCA(4).fit(Y)
+    one, two = make(4).fit(X), make(4).fit(Y)
     np.testing.assert_allclose(one.components_, two.components_, atol=5e-3)
     assert one.noise_variance_ == pytest.approx(two.noise_variance_, rel=5e-3)
     np.testing.assert_allclose(one.explained_variance_, two.explained_variance_, rtol=2e-2)
@@ -133,34 +142,30 @@ def test_one_hole_hardly_changes_anything(X):
     ],
     ids=["csr", "csc", "dask", "fortran"],
 )
-def test_containers_agree(X, container):
-    reference = SparseProbabilisticPCA(4).fit(X)
+def test_containers_agree(X, container, make):
+    reference = make(4).fit(X)
     Y = container(X)
-    model = SparseProbabilisticPCA(4).fit(Y)
+    model = make(4).fit(Y)
     np.testing.assert_allclose(model.components_, reference.components_, atol=1e-9)
     np.testing.assert_allclose(model.score_samples(Y), reference.score_samples(X), rtol=1e-9)
     np.testing.assert_allclose(np.asarray(model.transform(Y)), reference.transform(X), atol=1e-9)
 
 
-def test_float32_stays_float32(X):
-    model = SparseProbabilisticPCA(4).fit(X.astype(np.float32))
+def test_float32_stays_float32(X, make):
+    model = make(4).fit(X.astype(np.float32))
     assert model.components_.dtype == model.transform(X.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(
-        model.components_, SparseProbabilisticPCA(4).fit(X).components_, atol=1e-5
-    )
+    np.testing.assert_allclose(model.components_, make(4).fit(X).components_, atol=1e-5)
 
 
-def test_float32_with_holes_stays_float32(X):
+def test_float32_with_holes_stays_float32(X, make):
     Y = with_holes(X, 0.1)[0]
-    model = SparseProbabilisticPCA(4).fit(Y.astype(np.float32))
+    model = make(4).fit(Y.astype(np.float32))
     assert model.components_.dtype == model.transform(Y.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(
-        model.components_, SparseProbabilisticPCA(4).fit(Y).components_, atol=1e-4
-    )
+    np.testing.assert_allclose(model.components_, make(4).fit(Y).components_, atol=1e-4)
 
 
-def test_dask_blocks_with_holes_are_projected_and_not_scored(X):
-    model = SparseProbabilisticPCA(4).fit(X)
+def test_dask_blocks_with_holes_are_projected_and_not_scored(X, make):
+    model = make(4).fit(X)
     Y = with_holes(X, 0.1)[0]
     lazy = da.from_array(Y, chunks=(70, 5))
     np.testing.assert_allclose(model.transform(lazy).compute(), model.transform(Y), atol=1e-10)
@@ -169,19 +174,19 @@ def test_dask_blocks_with_holes_are_projected_and_not_scored(X):
 
 
 @pytest.mark.parametrize("holes", [False, True])
-def test_sample_weights_count_repetitions(X, holes):
+def test_sample_weights_count_repetitions(X, holes, make):
     Y = with_holes(X, 0.1)[0] if holes else X
     weights = np.random.default_rng(0).integers(0, 3, len(X))
-    one = SparseProbabilisticPCA(4).fit(Y, sample_weight=weights)
-    two = SparseProbabilisticPCA(4).fit(np.repeat(Y, weights, axis=0))
+    one = make(4).fit(Y, sample_weight=weights)
+    two = make(4).fit(np.repeat(Y, weights, axis=0))
     np.testing.assert_allclose(one.components_, two.components_, atol=1e-8)
     assert one.lower_bound_ == pytest.approx(two.lower_bound_, rel=1e-8)
     np.testing.assert_allclose(one.explained_variance_, two.explained_variance_, rtol=1e-8)
 
 
 def test_shift_and_scale_equivariance(X):
-    one = SparseProbabilisticPCA(4).fit(X)
-    two = SparseProbabilisticPCA(4).fit(64.0 * X + 5.0)
+    one = published(4).fit(X)
+    two = published(4).fit(64.0 * X + 5.0)
     np.testing.assert_allclose(one.components_, two.components_, atol=1e-6)
     assert two.noise_variance_ == pytest.approx(64.0**2 * one.noise_variance_, rel=1e-6)
     np.testing.assert_allclose(two.mean_, 64.0 * one.mean_ + 5.0, atol=1e-9)
@@ -196,7 +201,7 @@ def test_wide_data_without_a_square_matrix():
     X = rng.normal(size=(30, 3000))
     X[:, :60] += factors[:, :1]
     X[:, 60:120] += factors[:, 1:]
-    model = SparseProbabilisticPCA(3).fit(X)
+    model = published(3).fit(X)
     assert model.n_components_ == 2
     truth = np.zeros((2, 3000), dtype=bool)
     truth[0, :60] = truth[1, 60:120] = True
@@ -205,34 +210,34 @@ def test_wide_data_without_a_square_matrix():
     assert model.cardinality_.sum() < 130
 
 
-def test_fit_covariance_equals_fit(X):
-    one = SparseProbabilisticPCA(4).fit(X)
-    two = SparseProbabilisticPCA(4).fit_covariance(np.cov(X.T), n_samples=len(X))
+def test_fit_covariance_equals_fit(X, make):
+    one = make(4).fit(X)
+    two = make(4).fit_covariance(np.cov(X.T), n_samples=len(X))
     np.testing.assert_allclose(one.components_, two.components_, atol=1e-9)
     with pytest.raises(ValueError, match="n_samples=nan"):
-        SparseProbabilisticPCA(4).fit_covariance(np.cov(X.T))
+        make(4).fit_covariance(np.cov(X.T))
 
 
 def test_options_do_what_they_say(X):
-    loose = SparseProbabilisticPCA(5, zero_threshold=0.0, component_threshold=0.0).fit(X)
+    loose = published(5, zero_threshold=0.0, component_threshold=0.0).fit(X)
     assert loose.n_components_ == 5
     assert loose.cardinality_.sum() == 50
-    raw = SparseProbabilisticPCA(5, refit=False).fit(X)
+    raw = published(5, refit=False).fit(X)
     assert raw.lower_bound_ == raw.lower_bounds_[-1]
     assert raw.refit_lower_bounds_.size == 0
-    fixed = SparseProbabilisticPCA(5, prior="laplace", hyperparameters={"lam": 0.5}).fit(X)
+    fixed = published(5, prior="laplace", hyperparameters={"lam": 0.5}).fit(X)
     assert fixed.hyperparameters_["lam"] == pytest.approx(0.5)
-    best = SparseProbabilisticPCA(5, n_init=3).fit(X)
-    assert best.lower_bounds_[-1] >= SparseProbabilisticPCA(5).fit(X).lower_bounds_[-1]
-    assert SparseProbabilisticPCA(5, init="pca").fit(X).n_components_ == 2
+    best = published(5, n_init=3).fit(X)
+    assert best.lower_bounds_[-1] >= published(5).fit(X).lower_bounds_[-1]
+    assert published(5, init="pca").fit(X).n_components_ == 2
 
 
 @pytest.mark.parametrize("scale", [1e-70, 1.0, 1e70])
 @pytest.mark.parametrize("hyperparameters", [{"a": 1e-90, "b": 1e90}, {"a": 1e90}, {"b": 1e-90}])
-@pytest.mark.filterwarnings("ignore:no component stands out", "ignore:the maximum number")
+@pytest.mark.filterwarnings("ignore:0 component", "ignore:the maximum number")
 def test_extreme_values_stay_finite(X, scale, hyperparameters):
     Y = X * scale
-    model = SparseProbabilisticPCA(4, hyperparameters=hyperparameters, max_iter=40).fit(Y)
+    model = published(4, hyperparameters=hyperparameters, max_iter=40).fit(Y)
     assert np.isfinite(model.components_).all()
     assert np.isfinite(model.lower_bounds_).all()
     assert np.isfinite(model.score(Y))
@@ -242,9 +247,10 @@ def test_extreme_values_stay_finite(X, scale, hyperparameters):
 
 def test_no_component_in_noise_is_said():
     X = np.random.default_rng(0).normal(size=(100, 6))
-    with pytest.warns(UserWarning, match="no component stands out"):
-        model = SparseProbabilisticPCA(3, prior="jeffreys").fit(X)
-    assert model.n_components_ == 1
+    with pytest.warns(UserWarning, match="0 component.*noise alone"):
+        model = published(3, prior="jeffreys").fit(X)
+    assert model.n_components_ == 0
+    assert model.noise_variance_ == pytest.approx(X.var(axis=0).mean())
     assert np.isfinite(model.score(X))
 
 
@@ -252,22 +258,24 @@ def test_more_components_than_a_search_starts_with_is_said():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(200, 22)) * 5, 2, axis=1) + rng.normal(size=(200, 44)) * 0.5
     with pytest.warns(UserWarning, match="set n_components"):
-        SparseProbabilisticPCA(max_iter=60, tol=1e-4).fit(X)
+        published(max_iter=60, tol=1e-4).fit(X)
 
 
-def test_constant_features_are_warned_of_and_left_out(X):
+def test_constant_features_are_warned_of_and_left_out(X, make):
     Y = np.column_stack([X, np.full(len(X), 3.0)])
-    reference = SparseProbabilisticPCA(4).fit(X)
+    reference = make(4).fit(X)
     for Z in (Y, np.where(np.arange(Y.size).reshape(Y.shape) == 0, np.nan, Y)):
         with pytest.warns(UserWarning, match="constant feature"):
-            model = SparseProbabilisticPCA(4).fit(Z)
+            model = make(4).fit(Z)
         assert (model.components_[:, 10] == 0).all()
-        assert model.noise_variance_ == pytest.approx(reference.noise_variance_, rel=1e-2)
+        assert np.mean(model.noise_variance_) == pytest.approx(
+            np.mean(reference.noise_variance_), rel=1e-2
+        )
 
 
 def test_iteration_limit_is_warned_of(X):
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        SparseProbabilisticPCA(4, max_iter=2).fit(X)
+        published(4, max_iter=2).fit(X)
 
 
 @pytest.mark.parametrize(
@@ -284,25 +292,25 @@ def test_iteration_limit_is_warned_of(X):
 )
 def test_bad_parameters_are_refused(X, options, message):
     with pytest.raises(ValueError, match=message):
-        SparseProbabilisticPCA(**options).fit(X)
+        published(**options).fit(X)
 
 
-def test_bad_data_is_refused_by_name(X):
+def test_bad_data_is_refused_by_name(X, make):
     empty_row, empty_column = X.copy(), X.copy()
     empty_row[[3, 7]] = np.nan
     empty_column[:, 4] = np.nan
     with pytest.raises(ValueError, match=r"row\(s\) 3, 7"):
-        SparseProbabilisticPCA(2).fit(empty_row)
+        make(2).fit(empty_row)
     with pytest.raises(ValueError, match=r"feature\(s\) 4"):
-        SparseProbabilisticPCA(2).fit(empty_column)
+        make(2).fit(empty_column)
     with pytest.raises(ValueError, match="rank of the data, which is 1"):
-        SparseProbabilisticPCA(2).fit(np.outer(np.arange(9.0), np.ones(4)))
+        published(2).fit(np.outer(np.arange(9.0), np.ones(4)))
     with pytest.raises(ValueError, match="sparse matrix"):
-        SparseProbabilisticPCA(2).fit(sparse.csr_array(empty_column))
+        make(2).fit(sparse.csr_array(empty_column))
     with pytest.raises(ValueError, match="Dask"):
-        SparseProbabilisticPCA(2).fit(da.from_array(empty_column, chunks=(50, 10)))
+        make(2).fit(da.from_array(empty_column, chunks=(50, 10)))
     with pytest.raises(ValueError, match="do not fit 2 component"):
-        SparseProbabilisticPCA(4).fit(X).inverse_transform(np.ones((3, 5)))
+        make(4).fit(X).inverse_transform(np.ones((3, 5)))
 
 
 class Recorder(FitCallback):
@@ -329,12 +337,13 @@ class Recorder(FitCallback):
 
 def test_callbacks_hear_every_iteration_and_its_bound(X):
     recorder = Recorder()
-    model = clone(SparseProbabilisticPCA(4)).set_callbacks(recorder).fit(X)
+    model = clone(published(4)).set_callbacks(recorder).fit(X)
     assert [iteration for iteration, _ in recorder.seen] == list(range(1, model.n_iter_ + 1))
     np.testing.assert_array_equal([bound for _, bound in recorder.seen], model.lower_bounds_)
 
 
-def test_callbacks_can_stop_the_search(X):
-    model = SparseProbabilisticPCA(4).set_callbacks(Recorder(stop_at=3)).fit(X)
-    assert model.n_iter_ == 3
+def test_callbacks_can_stop_the_search(X, make):
+    model = make(4).set_callbacks(Recorder(stop_at=3)).fit(X)
+    # A search in several runs ends each of them with the next round it is told of.
+    assert 3 <= model.n_iter_ <= 6
     assert "callback" in model.stop_reason_[0]

@@ -23,7 +23,7 @@ def marks(axes):
 @pytest.mark.parametrize("penalty", ["ebic", "bic", 0.1])
 def test_curves_and_choice(pyplot, penalty):
     X, _ = make_disjoint_factors(random_state=0)
-    model = SparseNoisyPCA(range(1, 4), penalty=penalty, n_penalties=6).fit(X)
+    model = SparseNoisyPCA.as_published(range(1, 4), penalty=penalty, n_penalties=6).fit(X)
     axes = plot_criterion(model)
     labels = [line.get_label() for line in axes.get_lines()]
     assert {"r = 1", "r = 2", "r = 3", "none"} <= set(labels)
@@ -40,7 +40,21 @@ def test_curves_and_choice(pyplot, penalty):
 def test_draws_where_it_is_told(pyplot):
     X = np.random.default_rng(0).standard_normal((60, 8))
     with pytest.warns(UserWarning, match="0 component"):
-        model = SparseNoisyPCA(n_penalties=5).fit(X)
+        model = SparseNoisyPCA.as_published(n_penalties=5).fit(X)
     axes = pyplot.subplots()[1]
     assert plot_criterion(model, ax=axes) is axes
     assert not marks(axes)
+
+
+def test_without_a_path_it_is_drawn_over_the_number_of_components(pyplot):
+    X, _ = make_disjoint_factors(random_state=0)
+    model = SparseNoisyPCA().fit(X)
+    axes = plot_criterion(model)
+    labels = [line.get_label() for line in axes.get_lines()]
+    for kind in ("shared noise", "free noise"):
+        rows = model.criterion_["noise"] == kind.split()[0]
+        curve = axes.get_lines()[labels.index(kind)]
+        np.testing.assert_array_equal(curve.get_xdata(), model.criterion_["n_components"][rows])
+        np.testing.assert_array_equal(curve.get_ydata(), model.criterion_["criterion"][rows])
+    (mark,) = marks(axes)
+    assert mark.get_xdata()[0] == model.n_components_ == 2

@@ -82,21 +82,6 @@ def test_holes_leave_their_features_out(model):
     close(scores.log_determinants, np.array(log_determinants))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_products_with_the_loadings_tell_all_where_noise_is_shared(width):
-    model = make_model(width, shared=True)
-    t = np.random.default_rng(8).standard_normal((4, 7))
-    close(model.scores(t @ model.loadings), t @ model.scores_matrix())
-    value = model.log_likelihood(np.square(t).sum(axis=1), t @ model.loadings)
-    close(value, multivariate_normal(np.zeros(7), dense(model)).logpdf(t))
-
-
-def test_products_with_the_loadings_are_refused_where_noise_is_not_shared():
-    model = make_model(2, shared=False)
-    with pytest.raises(ValueError, match="scores_matrix"):
-        model.scores(np.ones((3, 2)))
-
-
 def test_single_precision_loadings_are_worked_on_in_double(model):
     single = FactorModel(model.loadings.astype(np.float32), model.noise_variance)
     double = FactorModel(single.loadings.astype(np.float64), model.noise_variance)

@@ -72,19 +72,19 @@ def test_factor_model_equals_dense_algebra(X):
     C = model.covariance()
     np.testing.assert_allclose(model.precision(), np.linalg.inv(C), atol=1e-12)
     T = X - X.mean(axis=0)
-    projections = T @ model.loadings
+    scores = T @ model.scores_matrix()
     density = multivariate_normal(np.zeros(8), C)
     expected = density.logpdf(T)
     np.testing.assert_allclose(
-        model.log_likelihood((T**2).sum(axis=1), projections), expected, rtol=1e-12
+        model.log_density((T**2).sum(axis=1) / 0.7, scores), expected, rtol=1e-12
     )
     np.testing.assert_allclose(
         model.observed_log_likelihood(T, np.ones_like(T)), expected, rtol=1e-12
     )
-    scores = model.observed_scores(T, np.ones_like(T))
-    np.testing.assert_allclose(scores.mean, model.scores(projections), atol=1e-12)
+    observed = model.observed_scores(T, np.ones_like(T))
+    np.testing.assert_allclose(observed.mean, scores, atol=1e-12)
     np.testing.assert_allclose(
-        np.sqrt(scores.variance), np.broadcast_to(model.scores_std(), scores.variance.shape)
+        np.sqrt(observed.variance), np.broadcast_to(model.scores_std(), observed.variance.shape)
     )
 
 

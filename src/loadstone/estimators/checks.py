@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from loadstone._sklearn_compat import _get_feature_names
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Covariance
 from loadstone.covariance.checks import Names, check_rows
+from loadstone.covariance.opened import feature_names, without_rows_read
 
 
-def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False) -> Any:
+def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False, lazy: bool = False) -> Any:
     """The same for data that must have the features of the fit, by number and by name."""
-    rows = check_rows(X, min_samples=1, allow_nan=allow_nan)
-    named = X if _get_feature_names(X) is not None else rows
+    rows = check_rows(X, min_samples=1, allow_nan=allow_nan, lazy=lazy)
+    named = without_rows_read(X) if feature_names(X) is not None else rows
     validate_data(estimator, named, reset=False, skip_check_array=True)
     return rows
 
@@ -30,6 +30,16 @@ def check_n_samples_known(S: Covariance, who: str) -> None:
             f"n_samples={S.n_samples}, but {who} needs to know how many samples are behind the "
             "covariance; give n_samples to fit_covariance"
         )
+        raise ValueError(msg)
+
+
+def refuse_changed(estimator: Any, unused: Mapping[str, Any], where: str) -> None:
+    """Refuse parameters that differ from ``unused``, the values of a model they are no part of."""
+    given = estimator.get_params(deep=False)
+    for name, value in unused.items():
+        if isinstance(given[name], str | Real | None) and given[name] == value:
+            continue
+        msg = f"{name}={given[name]!r} belongs to {where}. Otherwise leave it at {value!r}"
         raise ValueError(msg)
 
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, SampleGram, covariance_of
-from loadstone.covariance.containers import PerFeature, float_dtype, is_dask, rows_of
-from loadstone.covariance.scores import lazily, project, project_block, squares_and_scores
+from loadstone.covariance.containers import float_dtype, is_dask
+from loadstone.covariance.scores import lazily, project, project_block
 from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
 from loadstone.estimators.base import Components
 from loadstone.estimators.checks import check_new_rows
@@ -22,8 +22,13 @@ from loadstone.estimators.projection import check_scores
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.choice import SampleRows, SizeChoice, choose_sizes
+from loadstone.solvers.factor_models.held_out import Walk
+from loadstone.solvers.factor_models.sizes import HELD_OUT
 from loadstone.solvers.fitted_model import FittedModel, spread
 from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
+from loadstone.solvers.model_progress import of_sizes
+from loadstone.solvers.row_densities import row_densities
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.wide_model import fit_among, noise_left_out
 
@@ -60,6 +65,17 @@ class GaussianComponents(Components):
         """Search on the varying features; ``holes`` only where values are missing."""
         raise NotImplementedError
 
+    def _needs_rows(self) -> bool:
+        return bool(self.get_params(deep=False)["n_components"] == HELD_OUT)
+
+    def _sizes(self, holes: IncompleteObservations | None, task: Task, walk: Walk) -> SizeChoice:
+        """Numbers of components to choose from; held-out rows are asked where that was asked."""
+        asked = self.get_params(deep=False)["n_components"]
+        data = task.data
+        scaled = data.moments.scale is not None
+        rows = SampleRows(rows=data.rows, weights=data.weights, holes=holes, standardize=scaled)
+        return choose_sizes(asked, rows, walk, task.rng, of_sizes(task.report))
+
     def _search(self, task: Task) -> Found:
         data = task.data
         varying = np.flatnonzero(~data.moments.constant)
@@ -95,7 +111,7 @@ class GaussianComponents(Components):
             Lazy where ``X`` is a Dask array.
         """
         model = self._model()
-        rows = check_new_rows(self, X, allow_nan=True)
+        rows = check_new_rows(self, X, allow_nan=True, lazy=True)
         if has_missing(rows):
             scores = model.observed_scores(*self._centred(rows)).mean
             return scores.astype(float_dtype(rows.dtype))
@@ -187,26 +203,11 @@ class GaussianComponents(Components):
         """
         model = self._model()
         rows = check_new_rows(self, X, allow_nan=True)
-        scale = np.ones(self.n_features_in_) if self.scale_ is None else self.scale_
         if has_missing(rows):
             values, observed = self._centred(rows)
-            result: Array = model.observed_log_likelihood(values, observed) - observed @ np.log(
-                scale
-            )
-            return result
-        V, _ = self._affine(model.scores_matrix())
-        weights = 1.0 / (scale**2 * model.noise)
-        stacked = rows_of(rows).stack_over_blocks(
-            squares_and_scores, PerFeature(V), PerFeature(self.mean_), PerFeature(weights)
-        )
-        if is_dask(rows) and np.isnan(stacked).any():
-            msg = (
-                "Input X is a Dask array that contains NaN; the likelihood of samples with missing "
-                "values needs them in memory. Use X.compute() where it fits"
-            )
-            raise ValueError(msg)
-        density = model.log_density(stacked[:, 0], stacked[:, 1:])
-        return np.asarray(density - np.log(scale).sum())
+            units = 0.0 if self.scale_ is None else observed @ np.log(self.scale_)
+            return np.asarray(model.observed_log_likelihood(values, observed) - units)
+        return row_densities(rows, model, self.mean_, self.scale_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log density of the samples.

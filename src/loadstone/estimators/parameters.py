@@ -15,6 +15,7 @@ from loadstone.extraction import ORTHOGONALITIES
 
 COUNT = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+SHARE = Interval(Real, 0, 1, closed="left")
 
 
 class Parameter(NamedTuple):

@@ -4,92 +4,106 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import field
+from loadstone.estimators.checks import check_n_samples_known, refuse_changed
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
-from loadstone.loadings import Loadings
 from loadstone.registry import About
-from loadstone.solvers.criterion_surface import (
-    CRITERIA,
-    CriterionSurface,
-    SurfaceSearch,
-    model_variance,
-)
-from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.criterion_surface import CRITERIA
+from loadstone.solvers.factor_models.sizes import ordered_size
 from loadstone.solvers.fitted_model import FittedModel
-from loadstone.solvers.l0_noise_model import PENALIZE, L0NoiseModel, NoiseModel, SecondMoment
-from loadstone.solvers.l0_noise_start import INITS, NoisyPCA
+from loadstone.solvers.l0_fitted import fitted_l0, fitted_path, on_all_features
+from loadstone.solvers.l0_noise_model import PENALIZE, NoiseModel
+from loadstone.solvers.l0_noise_search import NOISES, L0Search
+from loadstone.solvers.l0_noise_start import INITS
+from loadstone.solvers.l0_published import PublishedPath, refuse_beyond_the_paper
+from loadstone.solvers.model_progress import of_descents, of_models
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
-#: Most components ``n_components="auto"`` tries.
-MAX_AUTO = 20
+#: Parameters of the published search, with the values that leave it out.
+OF_THE_PATH = {"penalize": "entries", "penalty_range": "auto", "init": "varimax", "n_init": 1}
 
 
 class SparseNoisyPCA(GaussianComponents):
     """Sparse components of a likelihood, their number and size chosen by a criterion.
 
-    Data is modelled as ``y = G u + e`` with few non-zero entries in ``G`` and noise of one
-    variance in all features. The likelihood, penalised by the number of non-zero entries,
-    is maximised along a path of penalties for each number of components, and an
-    information criterion picks the model: no cardinality has to be guessed. Loadings need
-    not be orthogonal, so overlapping components are told apart where PCA mixes them.
+    Data is modelled as ``y = G u + e`` with few non-zero entries in ``G`` and a noise variance
+    for every feature, or one for all. The likelihood is penalised by the number of non-zero
+    entries, at the price an information criterion puts on them: no cardinality has to be
+    guessed. Loadings need not be orthogonal, so overlapping components are told apart where
+    PCA mixes them. Missing values (NaN) are integrated out.
 
     Parameters
     ----------
-    n_components : "auto", int or array-like of int, default="auto"
-        Number of components. One number is an order, and only the sparsity is chosen;
-        several, as in ``range(1, 6)``, are candidates compared by the criterion, noise
-        alone among them. ``"auto"`` goes up from 1 until two more in a row do not pay.
-        All must stay below the rank of the data, else no noise is left to model.
-    penalize : {"entries", "features"}, default="entries"
-        Zero single loadings, or features out of all components at once.
+    n_components : "auto", "cv", int or array-like of int, default="auto"
+        ``"auto"`` goes up until two more in a row do not lower the criterion. ``"cv"`` leaves
+        a fifth of the rows out at a time and takes the number that predicts them best;
+        the criterion decides whether there is any. A number is an order, and only the
+        sparsity is chosen. Several, as in ``range(1, 6)``, are candidates compared by the
+        criterion, noise alone among them. All must leave some noise to model.
+    noise : {"auto", "free", "shared"}, default="auto"
+        A noise variance for each feature, or one for all. ``"auto"`` takes the lower
+        criterion, free noise paying for its parameters; it is ``"free"`` with
+        ``standardize=True``, which makes noise unequal. With ``"free"`` the units of the
+        features do not matter.
     penalty : {"ebic", "bic"} or float, default="ebic"
-        Criterion that chooses the penalty along a path, or a fixed penalty ``h`` per
-        non-zero entry. ``h`` has no units; BIC stands for ``h = ln(n_samples) / n_samples``.
+        Criterion, or a fixed penalty ``h`` per non-zero entry. ``h`` has no units; EBIC stands
+        for ``h = (ln n_samples + 2 ebic_gamma ln(n_features r)) / n_samples``.
     ebic_gamma : float, default=1.0
         Weight of the price ``"ebic"`` puts on choosing among many places; 0 is BIC.
-    n_penalties : int, default=50
-        Penalties per number of components.
+    n_penalties : int or None, default=None
+        Penalties per number of components on the path of the published search, which
+        ``noise="shared"`` has; ``None`` searches at the price of the criterion alone. See
+        :meth:`as_published`.
     penalty_range : "auto" or (low, high), default="auto"
-        Smallest and largest penalty of the path.
+        Published search: smallest and largest penalty of the path.
+    penalize : {"entries", "features"}, default="entries"
+        Zero single loadings, or (published search) features out of all components at once.
     init : {"varimax", "pca", "random"}, default="varimax"
-        Rotation of closed-form noisy PCA to start from.
+        Published search: rotation of closed-form noisy PCA to start from.
     n_init : int, default=1
-        Starts per number of components; those after the first are random rotations.
+        Published search: starts per number of components; those after the first are random
+        rotations.
     max_iter : int, default=1000
         Largest number of products with the covariance for one model.
     tol : float, default=1e-7
         Stop when an iteration gains less than this share of what the model has gained
         over noise alone.
     random_state : int, RandomState instance or None, default=0
-        Seed of the random rotations.
+        Seed of the folds of ``"cv"``, and of random rotations.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        Unit-norm loadings, ordered by ``model_variance_``.
+        Unit-norm loadings by decreasing strength over the noise, or by ``model_variance_``
+        where a path was searched.
     model_variance_ : ndarray of shape (n_components_,)
         The paper's explained variance: diagonal of ``Q'SQ`` with
-        ``Q = G (G'G + noise_variance_ I)^(-1/2)`` and divisor ``n_samples``.
+        ``Q = Psi^(-1/2) G (I + G'Psi^-1 G)^(-1/2)`` and divisor ``n_samples``, where ``Psi``
+        holds the noise variances.
     penalty_ : float
         Penalty of the chosen model.
     criterion_ : dict of ndarray
-        One entry per model in each column: components asked for, penalty, components and
-        non-zero loadings found, noise variance, deviance, BIC, EBIC, and the criterion
-        used. ``pandas.DataFrame(model.criterion_)`` shows it as a table.
+        One entry per model in each column: kind of noise, components, non-zero loadings,
+        penalty, deviance, and the criterion; on a path also the components asked for, noise
+        variance, BIC and EBIC. ``pandas.DataFrame(model.criterion_)`` shows it as a table.
     best_ : dict
-        The same columns for the chosen model; ties go to the smaller one.
+        The same columns for the chosen model.
     best_index_ : int
-        Where the chosen model stands in ``criterion_`` and ``path_``.
+        Where the chosen model stands in ``criterion_`` (and ``path_``).
     path_ : tuple of NoiseModel
-        All models, in the order of ``criterion_``; ``path_[i].loadings`` is ``G``.
+        All models of a path, in the order of ``criterion_``; ``path_[i].loadings`` is ``G``.
+        Empty without a path.
+    held_out_ : dict of ndarray
+        With ``n_components="cv"``: ``n_components``, mean ``held_out`` log density of a row,
+        and its ``standard_error``; empty otherwise.
     deviance_ : float
         Minus twice the log-likelihood per sample, without ``n_features ln 2 pi``.
     n_components_ : int
@@ -98,6 +112,9 @@ class SparseNoisyPCA(GaussianComponents):
         Products with the covariance for the chosen model.
     stop_reason_ : list of str
         Why the search of the chosen model ended.
+    score_correlation_ : ndarray of shape (n_components_, n_components_)
+        Correlation of the projections on the components. Factors of the model are independent;
+        large values say that these are not, which the model does not describe.
     objective_ : list of ndarray
         The penalised likelihood ``J`` along the search of the chosen model.
 
@@ -108,8 +125,8 @@ class SparseNoisyPCA(GaussianComponents):
     Notes
     -----
     ``transform`` gives the posterior mean of ``u``, not a projection. The default
-    criterion is not the paper's: on its first simulation BIC finds superfluous loadings in
-    about every third data set, EBIC with ``ebic_gamma=1`` in about one of thirty.
+    criterion is not the paper's: along the path of the paper's first simulation BIC finds
+    superfluous loadings or components in more than every third data set.
 
     References
     ----------
@@ -138,11 +155,12 @@ class SparseNoisyPCA(GaussianComponents):
     )
 
     n_components: Any = field(default="auto", kw_only=False)
-    penalize: str = "entries"
+    noise: str = "auto"
     penalty: str | float = "ebic"
     ebic_gamma: float = 1.0
-    n_penalties: int = 50
+    n_penalties: int | None = None
     penalty_range: Any = "auto"
+    penalize: str = "entries"
     init: str = "varimax"
     n_init: int = 1
     max_iter: int = 1000
@@ -157,142 +175,89 @@ class SparseNoisyPCA(GaussianComponents):
     path_: ClassVar[tuple[NoiseModel, ...]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [StrOptions({"auto"}), COUNT, range, "array-like"],
-        "penalize": [StrOptions(set(PENALIZE))],
+        "n_components": [StrOptions({"auto", "cv"}), COUNT, range, "array-like"],
+        "noise": [StrOptions(set(NOISES))],
         "penalty": [StrOptions(set(CRITERIA)), NOT_NEGATIVE],
         "ebic_gamma": [NOT_NEGATIVE],
-        "n_penalties": [Interval(Integral, 2, None, closed="left")],
+        "n_penalties": [Interval(Integral, 2, None, closed="left"), None],
         "penalty_range": [StrOptions({"auto"}), "array-like"],
+        "penalize": [StrOptions(set(PENALIZE))],
         "init": [StrOptions(set(INITS))],
     }
-    #: The likelihood is searched on complete data; new data may have holes.
-    _allows_missing: ClassVar[bool] = False
+
+    @classmethod
+    def as_published(cls, n_components: Any = "auto", **options: Any) -> Self:
+        """The model and the search of the paper.
+
+        One noise variance for all features, BIC, and a path of 50 penalties for each number
+        of components.
+
+        Parameters
+        ----------
+        n_components : "auto", int or array-like of int, default="auto"
+            Number of components.
+        **options
+            Further parameters, such as ``penalize="features"`` or ``penalty="ebic"``.
+
+        Returns
+        -------
+        SparseNoisyPCA
+            Not fitted.
+        """
+        published: dict[str, Any] = {"noise": "shared", "penalty": "bic", "n_penalties": 50}
+        return cls(n_components, **(published | options))
 
     def _fit_model(
         self, S: Covariance, holes: IncompleteObservations | None, task: Task
     ) -> FittedModel:
-        if isinstance(self.penalty, str) and not np.isfinite(S.n_samples):
-            msg = (
-                f"penalty={self.penalty!r} needs to know how many samples are behind the "
-                "covariance; give n_samples to fit_covariance, or a number as penalty"
-            )
-            raise ValueError(msg)
-        moment = SecondMoment.of(S)
-        spectrum, candidates = self._candidates(moment)
-        order = int(self.n_components) if isinstance(self.n_components, Integral) else None
-        surface = self._surface_search()(
-            moment,
-            spectrum,
-            candidates,
-            task.rng,
-            exactly=order,
-            give_up=isinstance(self.n_components, str),
-            progress=_reporting(task),
-        )
-        return _fitted(moment, surface, self._shortfall(surface.models[surface.best]))
+        if isinstance(self.penalty, str):
+            check_n_samples_known(S, f"penalty={self.penalty!r}")
+        asked = ordered_size(self.n_components)
+        if self.n_penalties is None:
+            refuse_changed(self, OF_THE_PATH, "the published search; set n_penalties to use it")
+            search = self._direct_search(scaled=task.data.moments.scale is not None)
+            choice = self._sizes(holes, task, search.models)
+            data = S if holes is None else holes
+            fit = search(data, choice.sizes, of_descents(task.report), choice.held_out)
+            return choice.described(fitted_l0(fit, S, holes, asked))
+        refuse_beyond_the_paper(self.noise, self.n_penalties, holes)
+        surface = self._published_path()(S, self.n_components, task.rng, of_models(task.report))
+        return fitted_path(surface, S, asked)
 
     def _search(self, task: Task) -> Found:
         found = super()._search(task)
         varying = np.flatnonzero(~task.data.moments.constant)
         varying = varying if found.fitted_on is None else found.fitted_on
-        whole = [_on_all(m, varying, task.data.n_features) for m in found.values["path_"]]
-        return replace(found, values={**found.values, "path_": tuple(whole)})
+        whole = on_all_features(found.values["path_"], varying, task.data.n_features)
+        return replace(found, values={**found.values, "path_": whole})
 
-    def _surface_search(self) -> SurfaceSearch:
-        return SurfaceSearch(
-            solver=L0NoiseModel(self.penalize, self.max_iter, self.tol),
+    def __sklearn_tags__(self) -> Any:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.n_penalties is None
+        return tags
+
+    def _direct_search(self, *, scaled: bool) -> L0Search:
+        by_name = isinstance(self.penalty, str)
+        # Scaling to unit variance makes the noise unequal, whatever it was.
+        free = self.noise == "auto" and scaled
+        return L0Search(
+            noise="free" if free else self.noise,
+            gamma=0.0 if self.penalty == "bic" else self.ebic_gamma,
+            penalty=None if by_name else float(self.penalty),
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+
+    def _published_path(self) -> PublishedPath:
+        return PublishedPath(
+            penalize=self.penalize,
             criterion=self.penalty,
             gamma=self.ebic_gamma,
-            n_penalties=self.n_penalties,
-            limits=self._limits(),
+            n_penalties=self.n_penalties or 0,
+            limits=self.penalty_range,
             init=self.init,
             n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
         )
-
-    def _candidates(self, moment: SecondMoment) -> tuple[NoisyPCA, list[int]]:
-        """Numbers of components to try, with the eigenpairs to start all of them from."""
-        if isinstance(self.n_components, str):
-            return NoisyPCA.all_candidates(moment, MAX_AUTO)
-        asked = np.unique(np.atleast_1d(np.asarray(self.n_components)))
-        if asked.size == 0 or asked.dtype.kind not in "iu" or asked[0] < 1:
-            msg = (
-                f"n_components={self.n_components!r} must be 'auto', a number of components of at "
-                "least 1, or several such numbers"
-            )
-            raise ValueError(msg)
-        spectrum = NoisyPCA.of(moment, int(asked[-1]))
-        objection = spectrum.objection(int(asked[-1]))
-        if objection is not None:
-            raise ValueError(objection)
-        return spectrum, [int(r) for r in asked]
-
-    def _limits(self) -> tuple[float, float] | None:
-        if isinstance(self.penalty_range, str):
-            return None
-        limits = tuple(float(h) for h in self.penalty_range)
-        if len(limits) != 2 or not 0 < limits[0] < limits[1] < np.inf:
-            msg = (
-                f"penalty_range={self.penalty_range!r} must be two numbers, 0 < low < high; "
-                "use 'auto' to leave the choice to the data"
-            )
-            raise ValueError(msg)
-        return limits
-
-    def _shortfall(self, model: NoiseModel) -> str | None:
-        """Why there are no components, or fewer than the one number that was asked for."""
-        asked = self.n_components if isinstance(self.n_components, Integral) else 1
-        if model.n_components >= asked:
-            return None
-        if isinstance(self.penalty, str):
-            return (
-                f"the criterion {self.penalty!r} is lower for noise alone; "
-                "give a number of components to get them all the same"
-            )
-        return f"penalty={self.penalty:g} leaves nothing of the others; lower it to keep more"
-
-
-def _fitted(moment: SecondMoment, surface: CriterionSurface, shortfall: str | None) -> FittedModel:
-    """The chosen model with its components by decreasing ``model_variance_``."""
-    chosen = surface.models[surface.best]
-    variance = model_variance(moment, chosen)
-    order = np.argsort(-variance, kind="stable")
-    G = chosen.loadings[:, order]
-    names = surface.table.dtype.names or ()
-    return FittedModel(
-        model=FactorModel(G, chosen.noise_variance),
-        searches=(Loadings(G, chosen.objective, chosen.n_iter, chosen.stop),),
-        shortfall=shortfall,
-        attributes={
-            "model_variance_": variance[order],
-            "penalty_": chosen.penalty,
-            "deviance_": chosen.deviance,
-            "criterion_": {name: surface.table[name].copy() for name in names},
-            "best_": {name: surface.table[name][surface.best].item() for name in names},
-            "best_index_": surface.best,
-            "path_": surface.models,
-        },
-    )
-
-
-def _on_all(model: NoiseModel, varying: Array, n_features: int) -> NoiseModel:
-    """A model of the varying features, its places counted among all of them."""
-    r = max(1, model.n_components)
-    rows, columns = np.divmod(model.places, r)
-    return replace(
-        model, shape=(n_features, model.n_components), places=varying[rows] * r + columns
-    )
-
-
-def _reporting(task: Task) -> Any:
-    """Tell of each model on the surface."""
-
-    def progress(n_components: int, model: NoiseModel) -> bool:
-        return task.report(
-            f"{n_components} component(s), penalty {model.penalty:.3g}",
-            n_components=n_components,
-            penalty=model.penalty,
-            objective=model.objective,
-            n_iter=model.n_iter,
-        )
-
-    return progress

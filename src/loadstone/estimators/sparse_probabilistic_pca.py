@@ -3,120 +3,137 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any, ClassVar, Self
 
 from loadstone._sklearn_compat import StrOptions
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import field
-from loadstone.estimators.checks import check_n_samples_known
+from loadstone.estimators.checks import check_n_samples_known, refuse_changed
 from loadstone.estimators.found import Task
 from loadstone.estimators.gaussian import GaussianComponents
-from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
+from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE, SHARE
 from loadstone.registry import About
 from loadstone.solvers.factor_models.fitted import fitted_factors
+from loadstone.solvers.factor_models.noise import NOISES
+from loadstone.solvers.factor_models.sizes import ordered_size
 from loadstone.solvers.factor_models.sparse_factors import (
     LOADING_PRIORS,
     POINT_NORMAL,
     SparseFactors,
 )
 from loadstone.solvers.fitted_model import FittedModel
-from loadstone.solvers.variational_bayes.description import (
-    ALL_NEEDED,
-    MOST_COMPONENTS,
-    check_n_components,
-    check_rank,
-    described,
-    first_principal_component,
-)
-from loadstone.solvers.variational_bayes.hyperparameters import check_hyperparameters
-from loadstone.solvers.variational_bayes.latent import Observations, complete_observations
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
-from loadstone.solvers.variational_bayes.model import Posterior, VariationalBayes
-from loadstone.solvers.variational_bayes.start import probabilistic_start
-from loadstone.solvers.varimax import varimax
+
+#: Parameters of the published search, with the values that leave it out.
+OF_THE_PAPER = {
+    "init": "varimax",
+    "rotation_steps": True,
+    "component_threshold": "auto",
+    "n_init": 1,
+}
 
 
 class SparseProbabilisticPCA(GaussianComponents):
-    """Sparse probabilistic PCA by variational Bayes, with three sparsity priors.
+    """Sparse factors by variational Bayes: size, sparsity and noise are learned.
 
-    The model is ``x = mean + W z + noise``. A prior on every single loading makes ``W``
-    sparse; its strength is learned from the data, and components that the data does not
-    support vanish. Every loading comes with a standard deviation, new data with a
-    likelihood, and missing values (NaN) are integrated out.
+    The model is ``x = mean + W z + noise``, with a noise variance for every feature. A loading
+    is zero, or normal with a scale of its component; the probability of either is learned and
+    comes with every loading. The model grows as long as the data pays for a component, and
+    none is an answer. New data has a likelihood, and missing values (NaN) are integrated out.
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Components to start from; those that do not stand out of the noise are dropped.
-        ``None`` starts from one less than features or samples allow, at most 20.
-    prior : {"inverse_gaussian", "laplace", "jeffreys", "point_normal"}, default="inverse_gaussian"
-        Law of the loadings. Of the published ones the inverse-Gaussian prior finds true
-        supports best, Jeffreys gives the sparsest loadings for the variance explained.
-        ``"point_normal"`` has exact zeros and calibrated ``inclusion_``.
-    noise : {"shared", "pooled", "free"}, default="shared"
-        One noise variance for all features, as published; one for each, drawn from a law that
-        is learned; or one for each on its own. All but ``"shared"``, and the point-normal
-        prior, find the number of components by growing the model: zero is an answer.
-        Standardised data has noise of its own in every feature: use ``"pooled"`` there.
-    init : {"varimax", "pca"}, default="varimax"
-        Start from the principal components, rotated to simple structure or not.
-    rotation_steps : bool, default=True
-        Maximise the lower bound over rotations, shears and scales of the scores every few
-        iterations. Without it factors of similar variance stay mixed.
+    n_components : "auto", "cv", int or array-like of int, default="auto"
+        ``"auto"`` takes the number with the highest lower bound, up to 20. ``"cv"`` leaves a
+        fifth of the rows out at a time and takes the number that predicts them best;
+        the bound decides whether there is any. It is the more careful choice on real data
+        and where signals are weak. A number is an order. Several numbers, as in
+        ``range(1, 6)``, are compared by the bound, noise alone among them.
+    prior : {"point_normal", "inverse_gaussian", "laplace", "jeffreys"}, default="point_normal"
+        Law of the loadings. The first has exact zeros, calibrated ``inclusion_`` and bounds
+        that compare between numbers of components; the others, the paper's, start from its
+        solution and need a rule for zeros.
+    noise : {"pooled", "shared", "free"}, default="pooled"
+        Noise variances drawn from one law, which is learned; one for all features; or each on
+        its own. With ``"free"`` the units of the features do not matter. ``"shared"`` and one
+        of the paper's priors is the published model, see :meth:`as_published`.
+    inclusion_threshold : float, default=0.9
+        A loading is kept that is not zero with more than this probability.
     zero_threshold : float, default=3.0
-        A loading is set to zero unless it exceeds this many of its standard deviations.
-    component_threshold : "auto" or float, default="auto"
-        A component is dropped unless its squared length exceeds this many noise variances;
-        ``"auto"`` is what the largest of pure noise directions reaches.
+        With the paper's priors a loading is set to zero unless it exceeds this many of its
+        standard deviations.
     refit : bool, default=True
-        Fit again on the supports found, so that noise, loadings and bound belong together.
+        Fit again on the supports found, so that noise and loadings belong together.
     hyperparameters : dict or None, default=None
-        Hyperparameters to fix, in squared units of the (scaled) data: ``lam`` for Laplace,
-        ``a`` and ``b`` for the inverse Gaussian. Others are learned by type-II maximum
-        likelihood.
-    max_iter : int, default=500
-        Largest number of iterations of the search, and of the refit.
-    tol : float, default=1e-6
-        Stop when the lower bound rises by less than this share of its size.
+        Hyperparameters of the paper's priors to fix: ``lam`` for Laplace, ``a`` and ``b`` for
+        the inverse Gaussian; in noise variances, in the published model in squared units of
+        the (scaled) data. Others are learned by type-II maximum likelihood.
+    component_threshold : "auto" or float, default="auto"
+        Published model: a component is dropped unless its squared length exceeds this many
+        noise variances; ``"auto"`` is what the largest of pure noise directions reaches.
+    init : {"varimax", "pca"}, default="varimax"
+        Published model: start from the principal components, rotated to simple structure or
+        not.
+    rotation_steps : bool, default=True
+        Published model: maximise the lower bound over rotations, shears and scales of the
+        scores every few iterations. Without it factors of similar variance stay mixed.
     n_init : int, default=1
-        Starts; from the second on the principal components are rotated at random, and the
-        search with the highest lower bound is kept.
+        Published model: starts; from the second on the principal components are rotated at
+        random, and the search with the highest lower bound is kept.
+    max_iter : int, default=1000
+        Largest number of iterations of one run, and of the refit.
+    tol : float, default=1e-7
+        Stop when the lower bound rises by less than this per observed value; in the published
+        model, by less than this share of its size.
     random_state : int, RandomState instance or None, default=0
-        Seed of the random rotations.
+        Seed of the folds of ``"cv"``, and of random rotations.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        Unit-norm loadings by decreasing strength; ``W`` is ``components_.T *
+        Unit-norm loadings by decreasing strength over the noise; ``W`` is ``components_.T *
         component_strength_``.
     components_std_ : ndarray of shape (n_components_, n_features)
         Posterior standard deviations of the loadings, in units of ``components_``.
     inclusion_ : ndarray of shape (n_components_, n_features)
-        Probability at even odds that a loading is not zero, before the zero rule.
+        Probability that a loading is not zero, before the zero rule. With the paper's priors,
+        which know no zeros: what the zero rule kept, or in the published model a probability
+        at even odds that is far too high for small loadings.
     mean_ : ndarray of shape (n_features,)
         Posterior mean of the data's mean.
     lower_bound_ : float
-        Lower bound on the log evidence of the final model.
-    lower_bounds_ : ndarray of shape (n_iter_,)
-        The bound after every iteration of the search; it never falls.
+        Lower bound on the log evidence, before zeros are set and the refit: what chose the
+        number of components. With the point-normal prior all laws are proper, so that it
+        compares between models of the same data with other numbers of components or other
+        noise. In the published model, the bound of the refit, which does not compare.
+    criterion_ : dict of ndarray
+        ``n_components`` and the highest ``lower_bound`` (point-normal prior) found with them;
+        not in the published model.
+    held_out_ : dict of ndarray
+        With ``n_components="cv"``: ``n_components``, mean ``held_out`` log density of a row,
+        and its ``standard_error``; empty otherwise.
+    lower_bounds_ : ndarray
+        The bound after every iteration of the last run of the search; it never falls.
     refit_lower_bounds_ : ndarray
         The bound after every iteration of the refit, empty without one. Its model has fewer
         loadings, so that it does not continue ``lower_bounds_``.
     hyperparameters_ : dict
-        Hyperparameters of the prior, learned or fixed, from the search.
+        Hyperparameters of the prior from the search: ``share`` and ``scale`` of each component
+        (point-normal), ``noise_shape`` and ``noise_scale`` of the law of the noise.
     n_components_ : int
-        Components found.
+        Components found; 0 where noise alone describes the data best.
     n_iter_ : int
         Iterations of the search.
     stop_reason_ : list of str
-        Why the search, and the refit, ended.
+        Why the search ended.
     explained_variance_ : ndarray of shape (n_components_,)
         Adjusted variance: what each component explains beyond those before it; of the
         imputed data where values are missing.
+    score_correlation_ : ndarray of shape (n_components_, n_components_)
+        Correlation of the projections on the components. Factors of the model are independent;
+        large values say that these are not, which the model does not describe.
     objective_ : list of ndarray
-        Lower bounds of search and refit.
+        Lower bounds of the search.
 
     See Also
     --------
@@ -125,10 +142,9 @@ class SparseProbabilisticPCA(GaussianComponents):
 
     Notes
     -----
-    Priors of noise and mean are broad in units of the mean feature variance, and the mean is
-    centred at the column means, so that scaling or shifting the data scales or shifts the
-    result. The bounds of different priors cannot be compared, since Jeffreys is improper.
-    Complete data enters through products with its covariance alone.
+    The mean has a flat prior and loadings are in units of the noise, so that shifting the data
+    and changing its unit changes nothing else. Complete data enters through products with its
+    covariance alone, and no compiled code is needed.
 
     References
     ----------
@@ -141,9 +157,9 @@ class SparseProbabilisticPCA(GaussianComponents):
     >>> from loadstone import SparseProbabilisticPCA
     >>> from loadstone.datasets import make_sparse_factors
     >>> X, _ = make_sparse_factors(random_state=0)
-    >>> model = SparseProbabilisticPCA(n_components=9).fit(X)
-    >>> model.cardinality_
-    array([4, 4])
+    >>> model = SparseProbabilisticPCA().fit(X)
+    >>> model.n_components_, model.cardinality_
+    (2, array([4, 4]))
     """
 
     about: ClassVar[About] = About(
@@ -155,98 +171,112 @@ class SparseProbabilisticPCA(GaussianComponents):
         paper="Guan & Dy (2009)",
     )
 
-    n_components: int | None = field(default=None, kw_only=False)
-    prior: str = "inverse_gaussian"
-    noise: str = "shared"
-    init: str = "varimax"
-    rotation_steps: bool = True
+    n_components: Any = field(default="auto", kw_only=False)
+    prior: str = POINT_NORMAL
+    noise: str = "pooled"
+    inclusion_threshold: float = 0.9
     zero_threshold: float = 3.0
-    component_threshold: Any = "auto"
     refit: bool = True
     hyperparameters: Mapping[str, float] | None = None
-    max_iter: int = 500
-    tol: float = 1e-6
+    component_threshold: Any = "auto"
+    init: str = "varimax"
+    rotation_steps: bool = True
     n_init: int = 1
+    max_iter: int = 1000
+    tol: float = 1e-7
 
     components_std_: ClassVar[Array]
     inclusion_: ClassVar[Array]
     lower_bound_: ClassVar[float]
     lower_bounds_: ClassVar[Array]
     refit_lower_bounds_: ClassVar[Array]
-    hyperparameters_: ClassVar[dict[str, float]]
+    hyperparameters_: ClassVar[dict[str, Any]]
+    criterion_: ClassVar[dict[str, Array]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [COUNT, None],
+        "n_components": [StrOptions({"auto", "cv"}), COUNT, range, "array-like"],
         "prior": [StrOptions(set(LOADING_PRIORS))],
-        "noise": [StrOptions({"shared", "pooled", "free"})],
-        "init": [StrOptions({"varimax", "pca"})],
-        "rotation_steps": ["boolean"],
+        "noise": [StrOptions(set(NOISES))],
+        "inclusion_threshold": [SHARE],
         "zero_threshold": [NOT_NEGATIVE],
-        "component_threshold": [StrOptions({"auto"}), NOT_NEGATIVE],
         "refit": ["boolean"],
         "hyperparameters": [dict, None],
+        "component_threshold": [StrOptions({"auto"}), NOT_NEGATIVE],
+        "init": [StrOptions({"varimax", "pca"})],
+        "rotation_steps": ["boolean"],
     }
+
+    @classmethod
+    def as_published(
+        cls, n_components: Any = "auto", prior: str = "inverse_gaussian", **options: Any
+    ) -> Self:
+        """The model and the search of the paper.
+
+        One noise variance for all features, one of three priors, and all components at the
+        start. What the printed stopping rule misses is added: rotation steps and a zero rule.
+        ``init="pca", rotation_steps=False`` leaves the first out.
+
+        Parameters
+        ----------
+        n_components : "auto" or int, default="auto"
+            Components to start from; those that do not stand out of the noise are dropped.
+        prior : {"inverse_gaussian", "laplace", "jeffreys"}, default="inverse_gaussian"
+            Law of the variances of single loadings.
+        **options
+            Further parameters.
+
+        Returns
+        -------
+        SparseProbabilisticPCA
+            Not fitted.
+        """
+        published: dict[str, Any] = {"noise": "shared", "max_iter": 500, "tol": 1e-6}
+        return cls(n_components, prior=prior, **(published | options))
 
     def _fit_model(
         self, S: Covariance, holes: IncompleteObservations | None, task: Task
     ) -> FittedModel:
         check_n_samples_known(S, "SparseProbabilisticPCA")
-        if self.noise != "shared" or self.prior == POINT_NORMAL:
-            return self._fit_factors(S, holes, task)
-        solver = VariationalBayes(
-            self.prior,
-            check_hyperparameters(self.prior, self.hyperparameters),
-            self.rotation_steps,
-            self.max_iter,
-            self.tol,
-        )
-        observations: Observations = complete_observations(S) if holes is None else holes
-        search = self._posterior(solver, observations, S, task)
-        threshold = None if self.component_threshold == "auto" else float(self.component_threshold)
-        selected, support = solver.select(
-            observations, search, float(self.zero_threshold), threshold
-        )
-        if not support.any():
-            return first_principal_component(observations, S, search)
-        many = self.n_components is None and support.any(axis=0).sum() >= MOST_COMPONENTS
-        final = None
-        if self.refit:
-            final, support = solver.settle(observations, selected, support, threshold)
-        told = (ALL_NEEDED,) if many else ()
-        return described(observations, search, selected, support, final, told)
-
-    def _fit_factors(
-        self, S: Covariance, holes: IncompleteObservations | None, task: Task
-    ) -> FittedModel:
-        """The model that grows, with noise per feature."""
+        if self.prior == POINT_NORMAL:
+            refuse_changed(self, {"zero_threshold": 3.0}, "the other priors")
+        else:
+            refuse_changed(self, {"inclusion_threshold": 0.9}, "prior='point_normal'")
+        if self.noise == "shared" and self.prior != POINT_NORMAL:
+            return self._fit_published(S, holes, task)
+        where = "the published model, noise='shared' and one of its priors"
+        refuse_changed(self, OF_THE_PAPER, where)
         solver = SparseFactors(
             prior=self.prior,
             noise=self.noise,
             hyperparameters=self.hyperparameters,
+            inclusion_threshold=float(self.inclusion_threshold),
             zero_threshold=float(self.zero_threshold),
             refit=self.refit,
+            max_iter=self.max_iter,
+            tol=self.tol,
         )
-        fit = solver(S if holes is None else holes, self.n_components, task.iteration)
-        return fitted_factors(fit)
+        choice = self._sizes(holes, task, solver.growth().models)
+        data = S if holes is None else holes
+        fit = solver(data, choice.sizes, task.iteration, choice.held_out)
+        return choice.described(fitted_factors(fit, ordered_size(self.n_components)))
 
-    def _posterior(
-        self, solver: VariationalBayes, observations: Observations, S: Covariance, task: Task
-    ) -> Posterior:
-        """The best of ``n_init`` searches."""
-        q = check_n_components(self.n_components, S)
-        values, vectors = leading_eigenpairs(S, q)
-        q = check_rank(self.n_components, values, S)
-        total = float(np.asarray(S.diagonal(), dtype=np.float64).sum()) / observations.unit**2
-        values = np.asarray(values[:q], dtype=np.float64) / observations.unit**2
-        W, noise = probabilistic_start(
-            values, np.asarray(vectors[:, :q], dtype=np.float64), total, S.n_features
+    def _fit_published(
+        self, S: Covariance, holes: IncompleteObservations | None, task: Task
+    ) -> FittedModel:
+        """The model of the paper; its compiled code is loaded here and nowhere else."""
+        from loadstone.solvers.variational_bayes.published import PublishedSearch
+
+        threshold = None if self.component_threshold == "auto" else float(self.component_threshold)
+        search = PublishedSearch(
+            prior=self.prior,
+            hyperparameters=self.hyperparameters,
+            init=self.init,
+            rotation_steps=self.rotation_steps,
+            zero_threshold=float(self.zero_threshold),
+            component_threshold=threshold,
+            refit=self.refit,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_init=self.n_init,
         )
-        best: Posterior | None = None
-        for trial in range(self.n_init):
-            turn = np.eye(q) if trial == 0 else np.linalg.qr(task.rng.normal(size=(q, q)))[0]
-            start = varimax(W) if trial == 0 and self.init == "varimax" else W @ turn
-            posterior = solver(observations, start, noise, task.iteration)
-            if best is None or posterior.bounds[-1] > best.bounds[-1]:
-                best = posterior
-        assert best is not None
-        return best
+        return search(S, holes, self.n_components, task.rng, task.iteration)

@@ -8,7 +8,9 @@ import numpy as np
 
 
 def plot_criterion(estimator: Any, *, ax: Any = None) -> Any:
-    """Draw the criterion over the penalty ``h`` for each number of components.
+    """Draw the criterion over the number of components, or over the penalty ``h`` for each.
+
+    The second where the model was searched along a path of penalties (``n_penalties``).
 
     Parameters
     ----------
@@ -27,6 +29,8 @@ def plot_criterion(estimator: Any, *, ax: Any = None) -> Any:
 
         ax = plt.subplots(layout="constrained")[1]
     name = estimator.penalty.upper() if isinstance(estimator.penalty, str) else "2 J"
+    if "n_components_asked" not in table:
+        return _by_size(ax, table, best, name)
     asked = np.unique(table["n_components_asked"])
     shades = _shades(int(np.count_nonzero(asked)))
     for r in asked[asked > 0]:
@@ -48,6 +52,22 @@ def plot_criterion(estimator: Any, *, ax: Any = None) -> Any:
     ax.set_ylabel(f"{name} per sample")
     _show_the_valley(ax, table, best)
     ax.legend(title="components", frameon=False)
+    return ax
+
+
+def _by_size(ax: Any, table: dict[str, np.ndarray], best: dict[str, Any], name: str) -> Any:
+    """One curve per kind of noise."""
+    for kind, color in (("shared", "0.5"), ("free", "C0")):
+        rows = np.flatnonzero(table["noise"] == kind)
+        if rows.size:
+            x, y = table["n_components"][rows], table["criterion"][rows]
+            ax.plot(x, y, marker="o", color=color, label=f"{kind} noise")
+    x, y = best["n_components"], best["criterion"]
+    ax.plot(x, y, marker="o", markersize=8, color="crimson", linestyle="none", zorder=5)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("components")
+    ax.set_ylabel(f"{name} per sample")
+    ax.legend(frameon=False)
     return ax
 
 

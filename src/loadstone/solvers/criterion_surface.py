@@ -213,13 +213,3 @@ def _choose(table: Array, exactly: int | None = None) -> int:
     smaller = ("n_nonzero", "n_components", "n_components_asked")
     order = np.lexsort((-tied["penalty"], *(tied[name] for name in reversed(smaller))))
     return int(rows[order[0]])
-
-
-def model_variance(moment: SecondMoment, model: NoiseModel) -> Array:
-    """Contributions of the components to ``tr(Q'SQ)``, Eq. 2 of the paper."""
-    G = model.loadings
-    if not G.shape[1]:
-        return np.zeros(0)
-    values, vectors = np.linalg.eigh(G.T @ G + model.noise_variance * np.eye(G.shape[1]))
-    Q = G @ (vectors / np.sqrt(values)) @ vectors.T
-    return np.asarray(np.einsum("ij,ij->j", Q, moment @ Q))

@@ -147,23 +147,3 @@ class FactorModel:
         scores = rng.normal(size=(n_samples, self.n_components))
         noise = rng.normal(size=(n_samples, self.noise.size))
         return scores @ self._double.T + np.sqrt(self.noise) * noise
-
-    # The estimators of one shared noise variance know samples by ``t @ W`` and ``|t|^2``.
-
-    def scores(self, projections: Array) -> Array:
-        """Posterior means from ``t @ W``, where all features share their noise variance."""
-        projected = projections.astype(np.float64) / self._shared_noise()
-        return np.linalg.solve(self._root @ self._root.T, projected.T).T
-
-    def log_likelihood(self, squares: Array, projections: Array) -> Array:
-        """`log_density` from ``|t|^2`` and ``t @ W``, where all share their noise variance."""
-        return self.log_density(squares / self._shared_noise(), self.scores(projections))
-
-    def _shared_noise(self) -> float:
-        if np.ndim(self.noise_variance) == 0:
-            return float(self.noise_variance)
-        msg = (
-            f"the noise variance has shape {np.shape(self.noise_variance)}: products with the "
-            "loadings alone do not tell the scores; use scores_matrix and log_density"
-        )
-        raise ValueError(msg)

@@ -11,6 +11,13 @@ from loadstone.covariance import Array
 from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
 
+#: Why a search that was free to choose came back with nothing.
+NOISE_ALONE = (
+    "noise alone describes the data best; give a number of components to look for them all the same"
+)
+#: Why it came back with fewer than it was asked for.
+NO_MORE = "further ones come to nothing; ask for fewer, or let the search choose"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FittedModel:
@@ -49,3 +56,10 @@ def spread(values: Array, varying: Array, n_features: int) -> Array:
     full = np.zeros((n_features, *values.shape[1:]), dtype=values.dtype)
     full[varying] = values
     return full
+
+
+def shortfall(found: int, asked: int | None) -> str | None:
+    """Why there are no components, or fewer than the one number that was asked for."""
+    if found >= (1 if asked is None else asked):
+        return None
+    return NOISE_ALONE if asked is None else NO_MORE

@@ -19,11 +19,18 @@ import numpy as np
 
 from loadstone.covariance.protocol import Array
 from loadstone.loadings import Stop
+from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.noise import ETA
 from loadstone.solvers.factor_models.samples import Samples, Scores, known_moments
 
 #: Sweeps over the columns in one M-step.
 N_SWEEPS = 2
+#: Longest extrapolation of a pair of steps.
+MAX_LEAP = 100.0
+#: Difference of deviances that is rounding.
+ROUNDING = 1e-14
+#: Movement of the noise in one step at rest, in roots of the tolerance.
+STILL = 0.1
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,11 @@ class L0Point:
         """Components that are alive."""
         return int(self.G.shape[0])
 
+    def model(self, kind: str) -> FactorModel:
+        """Components by decreasing strength over the noise, which is ``"free"`` or ``"shared"``."""
+        order = np.argsort(-(np.square(self.G) / self.noise).sum(axis=1), kind="stable")
+        return FactorModel(self.G[order].T, self.noise if kind == "free" else float(self.noise[0]))
+
 
 @dataclass(frozen=True)
 class Descent:
@@ -77,11 +89,15 @@ def evaluated(samples: Samples, G: Array, noise: Array, location: Array | None =
     precision = (1.0 / noise)[None]
     moments = known_moments(G[None], precision, per_feature=samples.per_feature)
     scores = samples.scores(G[None], moments, precision, location[None])
-    n, counts = samples.n_samples, samples.counts
-    floor = ETA * counts * samples.variance
-    deviance = counts @ np.log(noise) + ((samples.squares(location) + floor) / noise).sum()
+    deviance = samples.counts @ np.log(noise) + (samples.squares(location) / noise).sum()
     deviance -= float(scores.log_determinant[0] + scores.explained[0])
-    return L0Point(G, noise, location, float(deviance / n), scores)
+    floored = float(deviance / samples.n_samples) + floor_term(samples, noise)
+    return L0Point(G, noise, location, floored, scores)
+
+
+def floor_term(samples: Samples, noise: Array) -> float:
+    """What the floor of the noise adds to the deviance."""
+    return float((ETA * samples.counts * samples.variance / noise).sum() / samples.n_samples)
 
 
 @dataclass(frozen=True)
@@ -148,6 +164,57 @@ class L0Descent:
                 keep = keep[G.any(axis=1)]
             point = evaluated(samples, G, noise, point.scores.location[0])
         return Descent(point, np.array(objective), Stop.MAX_ITER)
+
+    def settled(self, samples: Samples, penalty: float, start: L0Point) -> Descent:
+        """The maximum of the likelihood on the support of ``start``, to many digits.
+
+        Squared extrapolation of pairs of steps (SQUAREM, Varadhan & Roland 2008): where a
+        feature is nearly free of noise, plain steps creep. A point is kept only where it is
+        lower than the second step.
+        """
+        keep = start.G != 0
+        empty = self.empty(samples).deviance
+        objective = [start.deviance + penalty * start.n_nonzero]
+        point = start
+        for _ in range(self.max_iter // 3):
+            one = self._stepped(samples, penalty, point, keep)
+            two = self._stepped(samples, penalty, one, keep)
+            best = self._extrapolated(samples, penalty, (point, one, two), keep)
+            objective.append(best.deviance + penalty * best.n_nonzero)
+            moved = float(np.abs(np.log(one.noise / point.noise)).max())
+            point, fall = best, objective[-2] - objective[-1]
+            level = self.tol * (1.0 + max(empty - objective[-1], 0.0))
+            # Small noise moves on where the likelihood no longer feels it.
+            if fall <= level and moved <= np.sqrt(self.tol) * STILL:
+                return Descent(point, np.array(objective), Stop.CONVERGED)
+        return Descent(point, np.array(objective), Stop.MAX_ITER)
+
+    def _stepped(self, samples: Samples, penalty: float, point: L0Point, keep: Array) -> L0Point:
+        G, noise = self._step(samples, penalty, point, keep)
+        return evaluated(samples, G, noise, point.scores.location[0])
+
+    def _extrapolated(
+        self,
+        samples: Samples,
+        penalty: float,
+        points: tuple[L0Point, L0Point, L0Point],
+        keep: Array,
+    ) -> L0Point:
+        """The lower of the last point and a step beyond the three."""
+        x0, x1, x2 = (np.concatenate([p.G[keep], np.log(p.noise)]) for p in points)
+        first, second = x1 - x0, (x2 - x1) - (x1 - x0)
+        length = float(np.linalg.norm(first)) / max(float(np.linalg.norm(second)), 1e-300)
+        length = float(np.clip(length, 1.0, MAX_LEAP))
+        beyond = x0 + 2.0 * length * first + length**2 * second
+        G = np.zeros_like(points[2].G)
+        G[keep] = beyond[: np.count_nonzero(keep)]
+        noise = np.exp(np.clip(beyond[np.count_nonzero(keep) :], -700.0, 700.0))
+        if not np.isfinite(G).all() or not G.any(axis=1).all():
+            return points[2]
+        rival = evaluated(samples, G, noise, points[2].location)
+        rival = self._stepped(samples, penalty, rival, keep)
+        slack = ROUNDING * (1.0 + abs(points[2].deviance))
+        return rival if rival.deviance < points[2].deviance + slack else points[2]
 
     def _step(
         self, samples: Samples, penalty: float, point: L0Point, keep: Array | None

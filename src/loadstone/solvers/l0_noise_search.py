@@ -7,26 +7,26 @@ principal axes and from the variational model of the same size, with maps in bet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from loadstone.covariance.explicit import ExplicitCovariance, materialise
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.rounds import State
 from loadstone.solvers.factor_models.samples import Samples, samples_of
-from loadstone.solvers.factor_models.sparse_factors import (
+from loadstone.solvers.factor_models.sizes import (
     MAX_COMPONENTS,
     PATIENCE,
-    SparseFactors,
     most_components,
-    newest_is_null,
     refuse_sizes,
 )
+from loadstone.solvers.factor_models.sparse_factors import SparseFactors, newest_is_null
 from loadstone.solvers.factor_models.starts import joint_start
-from loadstone.solvers.l0_noise_descent import Descent, L0Descent
+from loadstone.solvers.l0_noise_descent import Descent, L0Descent, floor_term
 from loadstone.solvers.l0_noise_maps import mapped
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
@@ -35,8 +35,9 @@ NOISES = ("auto", "free", "shared")
 TIE = 1e-6
 #: Steps of one descent at most before a model is chosen.
 SEARCH_STEPS = 300
-#: How much closer the chosen model is settled than its rivals.
-SETTLED = 1e-3
+#: How much closer the chosen model is settled than its rivals, and up to how many values: a
+#: nearly noiseless feature has digits in its loadings that the criterion hardly feels.
+SETTLED, MANY_VALUES = 1e-7, 1e5
 #: A kind of noise is given up that is behind another, whose search has ended, by this many
 #: gains of its last component.
 HOPELESS = 5.0
@@ -44,6 +45,9 @@ HOPELESS = 5.0
 MAX_MAPS = 4
 #: Probability from which on a loading of the variational model is part of a start.
 START_INCLUSION = 0.2
+
+#: What a matrix stands for whose number of samples nobody knows.
+MANY = 1e6
 
 ROW = np.dtype(
     [
@@ -72,9 +76,12 @@ class L0Fit:
     penalty : float
         ``h`` of one entry.
     deviance, criterion : float
-        Minus twice the log-likelihood per sample (without constant), and what was minimised.
+        Minus twice the log-likelihood per sample (without constant), and what was minimised:
+        that plus the price of the entries, and the floor of the noise.
     table : structured ndarray
         The best model of every size and kind of noise.
+    best : int
+        Its row of the chosen model.
     objective : ndarray
         ``J`` along the descent to the chosen model; never rises.
     stop : Stop
@@ -87,6 +94,7 @@ class L0Fit:
     deviance: float
     criterion: float
     table: Array
+    best: int
     objective: Array
     stop: Stop
 
@@ -102,7 +110,7 @@ class L0Search:
     gamma : float
         Weight of the price for choosing among many places; 0 is BIC.
     penalty : float or None
-        A fixed ``h`` in place of that of the criterion.
+        A fixed ``h`` in place of that of the criterion, also for every noise variance.
     max_iter, tol : int, float
         See `L0Descent`.
     """
@@ -118,25 +126,24 @@ class L0Search:
         data: Covariance | IncompleteObservations,
         n_components: int | Collection[int] | None = None,
         on_descent: OnDescent | None = None,
+        held_out: int | None = None,
     ) -> L0Fit:
-        """Fit a number of components, the best of several numbers, or (``None``) any."""
-        samples = samples_of(data)
+        """Fit a number of components, the best of several numbers, or (``None``) any.
+
+        ``held_out`` is the number that rows left out have chosen, unless noise alone is better.
+        """
+        samples = self._samples(data)
+        if held_out is not None:
+            n_components = range(held_out + 1)
         if n_components is None:
             wanted, last = None, min(MAX_COMPONENTS, most_components(samples))
         else:
             wanted = {n_components} if isinstance(n_components, int) else set(n_components)
             refuse_sizes(samples, wanted)
             last = max(wanted)
-        kinds = ("shared", "free") if self.noise == "auto" else (self.noise,)
-        walks = [_Walk(self, samples, kind) for kind in kinds]
-        # Pooled noise suits both kinds; free noise alone must not depend on units.
-        search = SparseFactors(noise="free" if self.noise == "free" else "pooled").growth()
-        growth = search.sequence(samples, smallest=0 if wanted is None else min(wanted))
-        state: State | None = None
-        for r in range(last + 1):
-            # Once the variational search finds nothing more, it has no start to offer either.
-            goes_on = r == 0 or (state is not None and not newest_is_null(state))
-            state = next(growth) if goes_on else None
+        walks = [_Walk(self, samples, kind) for kind in self.kinds]
+        smallest = min((q for q in wanted or () if q), default=0)
+        for r, state in zip(range(last + 1), self._starts(data, samples, smallest), strict=False):
             lowest = min(walk.lowest for walk in walks)
             for walk in walks:
                 others_done = all(other.done for other in walks if other is not walk)
@@ -146,7 +153,47 @@ class L0Search:
                     walk.visit(r, state, on_descent)
             if any(w.stopped for w in walks) or (wanted is None and all(w.done for w in walks)):
                 break
-        return self._chosen(walks, wanted)
+        return self._chosen(walks, wanted, held_out)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of noise that are tried."""
+        return ("shared", "free") if self.noise == "auto" else (self.noise,)
+
+    def _samples(self, data: Covariance | IncompleteObservations) -> Samples:
+        """Samples; a matrix whose number of samples is not known counts as one of very many."""
+        if _is_counted(data) or self.penalty is None:
+            return samples_of(data)
+        assert not isinstance(data, IncompleteObservations)
+        return samples_of(ExplicitCovariance(materialise(data).matrix, MANY))
+
+    def _starts(
+        self,
+        data: Covariance | IncompleteObservations | Samples,
+        samples: Samples,
+        smallest: int = 0,
+    ) -> Iterator[State | None]:
+        """Variational models of 0, 1, 2, ... components, as long as there are any."""
+        state: State | None = None
+        if _is_counted(data):
+            # Pooled noise suits both kinds; free noise alone must not depend on units.
+            search = SparseFactors(noise="free" if self.noise == "free" else "pooled").growth()
+            for state in search.sequence(samples, smallest=smallest):
+                yield state
+                # Once the variational search finds nothing more, it has no start to offer.
+                if newest_is_null(state):
+                    break
+        while True:
+            yield None
+
+    def models(self, samples: Samples) -> Iterator[tuple[FactorModel, Array]]:
+        """The best models of 0, 1, 2, ... components with their locations."""
+        for r, state in enumerate(self._starts(samples, samples)):
+            kind, found = min(
+                ((kind, self.best_descent(samples, kind, r, state)) for kind in self.kinds),
+                key=lambda pair: self.criterion(samples, *pair),
+            )
+            yield found.point.model(kind), found.point.location
 
     def price(self, samples: Samples, n_components: int) -> float:
         """``h``: what the criterion charges for one entry."""
@@ -161,7 +208,9 @@ class L0Search:
         point = descent.point
         value = point.deviance + self.price(samples, point.n_components) * point.n_nonzero
         if kind == "free" and self.noise == "auto":
-            value += (samples.n_features - 1) * float(np.log(samples.n_samples)) / samples.n_samples
+            n = samples.n_samples
+            own = float(np.log(n)) / n if self.penalty is None else self.penalty
+            value += (samples.n_features - 1) * own
         return value
 
     def best_descent(self, samples: Samples, kind: str, r: int, state: State | None) -> Descent:
@@ -182,48 +231,57 @@ class L0Search:
         ]
         return min(found, key=lambda d: self.criterion(samples, kind, d))
 
-    def _chosen(self, walks: list[_Walk], wanted: set[int] | None) -> L0Fit:
-        rows, fits = [], []
-        for walk in walks:
-            for r, descent in sorted(walk.best.items()):
-                value = self.criterion(walk.samples, walk.kind, descent)
-                point = descent.point
-                h = self.price(walk.samples, point.n_components)
-                rows.append((walk.kind, r, point.n_nonzero, h, point.deviance, value))
-                fits.append((walk, descent))
-        table = np.array(rows, dtype=ROW)
+    def _chosen(self, walks: list[_Walk], wanted: set[int] | None, held_out: int | None) -> L0Fit:
+        found = [(w, r, d) for w in walks for r, d in sorted(w.best.items())]
+        table = np.array([self._row(*one) for one in found], dtype=ROW)
+        sizes, value = table["n_components"], table["criterion"]
         eligible = np.ones(table.size, dtype=bool)
-        if wanted is not None:
-            eligible = np.isin(table["n_components"], list(wanted))
+        if held_out is not None:
+            # Rows can hardly tell noise from a component; the criterion can.
+            some = value[sizes > 0].min(initial=np.inf) < value[sizes == 0].min()
+            eligible = sizes == (sizes.max() if some else 0)
+        elif wanted is not None:
+            eligible = np.isin(sizes, list(wanted))
             if not eligible.any():
-                eligible = table["n_components"] == table["n_components"].max()
-        best = int(np.argmin(np.where(eligible, table["criterion"], np.inf)))
-        walk, descent = fits[best]
+                eligible = sizes == sizes.max()
+        best = int(np.argmin(np.where(eligible, value, np.inf)))
+        walk, r, descent = found[best]
         descent = self._settled(walk, descent)
-        point = descent.point
-        order = np.argsort(-(np.square(point.G) / point.noise).sum(axis=1), kind="stable")
-        noise = point.noise if walk.kind == "free" else float(point.noise[0])
+        table[best] = self._row(walk, r, descent)
         return L0Fit(
-            model=FactorModel(point.G[order].T, noise),
-            location=point.location,
+            model=descent.point.model(walk.kind),
+            location=descent.point.location,
             noise=walk.kind,
             penalty=float(table["penalty"][best]),
-            deviance=point.deviance,
-            criterion=self.criterion(walk.samples, walk.kind, descent),
+            deviance=float(table["deviance"][best]),
+            criterion=float(table["criterion"][best]),
             table=table,
+            best=best,
             objective=descent.objective,
             stop=descent.stop,
         )
+
+    def _row(self, walk: _Walk, r: int, descent: Descent) -> tuple[object, ...]:
+        point = descent.point
+        h = self.price(walk.samples, point.n_components)
+        deviance = point.deviance - floor_term(walk.samples, point.noise)
+        value = self.criterion(walk.samples, walk.kind, descent)
+        return (walk.kind, r, point.n_nonzero, h, deviance, value)
 
     def _settled(self, walk: _Walk, descent: Descent) -> Descent:
         """The same supports, to more digits than a comparison of models needs."""
         point = descent.point
         if not point.n_components:
             return descent
-        solver = L0Descent(walk.kind, self.max_iter, SETTLED * self.tol)
-        penalty = self.price(walk.samples, point.n_components)
-        start = (point.G, point.noise, point.location)
-        return solver(walk.samples, penalty, *start, keep=point.G != 0)
+        closer = SETTLED if walk.samples.counts.sum() <= MANY_VALUES else 1.0
+        solver = L0Descent(walk.kind, self.max_iter, closer * self.tol)
+        found = solver.settled(walk.samples, self.price(walk.samples, point.n_components), point)
+        # Digits beyond ``tol`` that take too long do not count.
+        return found if found.stop is Stop.CONVERGED else replace(found, stop=descent.stop)
+
+
+def _is_counted(data: Covariance | IncompleteObservations | Samples) -> bool:
+    return bool(np.isfinite(data.n_samples))
 
 
 class _Walk:

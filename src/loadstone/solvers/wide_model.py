@@ -1,7 +1,7 @@
 """Noise models of wide data out of core: fitted on a working set, priced by all features.
 
-Notation: ``t = G u + e``, noise variance ``psi``; given the scores, feature i is regressed on
-``B_i = S_i G (G'G + psi I)^-1``. A feature whose regression beats that of the weakest one a
+Notation: ``t = G u + e``, noise variances ``Psi``; given the scores, feature i is regressed on
+``B_i = S_i Psi^-1 G (I + G'Psi^-1 G)^-1``. A feature whose regression beats that of the weakest one a
 component keeps wants in. Features left out have no loadings, and their variance is noise.
 """
 
@@ -54,10 +54,8 @@ Looks = tuple[Support, FittedModel]
 
 def _prices(S: SampleGram, features: Support, fitted: FittedModel) -> Prices:
     G = fitted.model.loadings
-    noise = float(np.mean(fitted.model.noise_variance))
-    H = np.linalg.solve(G.T @ G + noise * np.eye(G.shape[1]), G.T).T
     Z = S.centred_columns(features).astype(np.float64)
-    scores = Z @ H
+    scores = Z @ fitted.model.scores_matrix()
     regressions = np.abs(Z.T @ scores)
     weakest = np.where(G != 0, regressions, np.inf).min(axis=0, initial=np.inf)
     alive = np.isfinite(weakest) & (weakest > 0)

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.stats import multivariate_normal
 
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.factor_models.held_out import held_out_likelihood, row_folds
+from loadstone.solvers.factor_models.growth import Growth
+from loadstone.solvers.factor_models.held_out import (
+    held_out_likelihood,
+    incomplete_folds,
+    row_folds,
+)
+from loadstone.solvers.variational_bayes.missing import incomplete_observations
+
+WALK = Growth().models
 
 
 def three_factors(seed, holes=0.0):
@@ -21,7 +30,12 @@ def three_factors(seed, holes=0.0):
 
 @pytest.mark.parametrize("holes", [0.0, 0.1])
 def test_the_right_number_predicts_best(holes):
-    found = held_out_likelihood(row_folds(three_factors(0, holes), 4, np.random.default_rng(0)))
+    X, rng = three_factors(0, holes), np.random.default_rng(0)
+    if holes:
+        folds = incomplete_folds(incomplete_observations(X, np.ones(len(X)))[0], 4, rng)
+    else:
+        folds = row_folds(X, 4, rng)
+    found = held_out_likelihood(folds, WALK)
     assert found.best == 3
     np.testing.assert_array_equal(found.table["n_components"], np.arange(6))
     assert (np.diff(found.table["held_out"][:4]) > 0.1).all()
@@ -43,5 +57,47 @@ def test_densities_are_those_of_the_rows_left_out():
 
 def test_a_size_can_end_the_walk():
     folds = row_folds(three_factors(2), 3, np.random.default_rng(0))
-    assert held_out_likelihood(folds, max_components=2).table.size == 3
-    assert held_out_likelihood(folds, on_size=lambda q, _: q == 1).table.size == 2
+    assert held_out_likelihood(folds, WALK, max_components=2).table.size == 3
+    assert held_out_likelihood(folds, WALK, on_size=lambda q, _: q == 1).table.size == 2
+
+
+def test_densities_are_in_the_units_of_the_rows_and_sparse_rows_stay_sparse():
+    X = three_factors(3) * np.linspace(1, 5, 12)
+    X[:, 0] = np.where(np.arange(120) == 3, 1.0, 0.0)
+    rng = np.random.default_rng(1)
+    model = FactorModel(rng.normal(size=(12, 2)), rng.uniform(0.5, 2, 12))
+    part = np.random.default_rng(0).permutation(120) % 3
+    folds = [
+        row_folds(Y, 3, np.random.default_rng(0), standardize=True)
+        for Y in (X, sparse.csr_array(X))
+    ]
+    for k, (one, two) in enumerate(zip(*folds, strict=True)):
+        train, test = X[part != k], X[part == k]
+        varying = np.ptp(train, axis=0) > 0
+        kept = FactorModel(model.loadings[varying], model.noise[varying])
+        sd = train.std(axis=0, ddof=1)[varying]
+        law = multivariate_normal(
+            train.mean(axis=0)[varying], kept.covariance() * np.multiply.outer(sd, sd)
+        )
+        expected = law.logpdf(test[:, varying])
+        assert one.train.n_features == varying.sum()
+        for fold in (one, two):
+            found = fold.densities(kept, np.zeros(varying.sum()))
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_weights_count_like_repetitions_of_rows_that_are_held_out_together():
+    X = three_factors(4)
+    weights = np.arange(120) % 3
+    folds = row_folds(X, 3, np.random.default_rng(0), weights)
+    assert sum(fold.weights.sum() for fold in folds) == weights.sum()
+    assert sum(fold.weights.size for fold in folds) == 80
+    model = FactorModel(np.zeros((12, 0)), 1.0)
+    used = np.flatnonzero(weights > 0)
+    part = np.random.default_rng(0).permutation(80) % 3
+    for k, fold in enumerate(folds):
+        train = used[part != k]
+        assert fold.train.n_samples == weights[train].sum()
+        mean = np.repeat(X[train], weights[train], axis=0).mean(axis=0)
+        expected = multivariate_normal(mean, np.eye(12)).logpdf(X[used[part == k]])
+        np.testing.assert_allclose(fold.densities(model, np.zeros(12)), expected, rtol=1e-9)

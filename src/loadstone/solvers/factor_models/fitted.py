@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from loadstone.loadings import Loadings
+from loadstone.loadings import Loadings, Stop
+from loadstone.solvers.factor_models.sizes import all_needed
 from loadstone.solvers.factor_models.sparse_factors import FactorFit
-from loadstone.solvers.fitted_model import FittedModel
-
-NOTHING_FOUND = "noise alone has the higher bound, so that there is nothing to show"
+from loadstone.solvers.fitted_model import FittedModel, shortfall
 
 
-def fitted_factors(fit: FactorFit) -> FittedModel:
-    """``fit`` with the further attributes it gives."""
+def fitted_factors(fit: FactorFit, asked: int | None) -> FittedModel:
+    """``fit`` with the further attributes it gives; ``asked`` is the number ordered, if one was."""
     W = fit.model.loadings
     strength = np.linalg.norm(W, axis=0)
     inclusion = (W != 0).astype(np.float64) if fit.inclusion is None else fit.inclusion
@@ -20,12 +19,14 @@ def fitted_factors(fit: FactorFit) -> FittedModel:
         model=fit.model,
         location=fit.location,
         searches=(Loadings(W, fit.bounds, fit.n_iter, fit.stop),),
-        shortfall=None if W.shape[1] else NOTHING_FOUND,
+        shortfall=None if fit.stop is Stop.CALLBACK else shortfall(W.shape[1], asked),
+        told=all_needed(fit.sizes["n_components"], W.shape[1]),
         attributes={
             "lower_bound_": fit.lower_bound,
             "lower_bounds_": fit.bounds,
             "refit_lower_bounds_": fit.refit_bounds,
             "hyperparameters_": fit.hyperparameters,
+            "criterion_": {name: fit.sizes[name].copy() for name in fit.sizes.dtype.names or ()},
             "n_iter_": fit.n_iter,
         },
         per_loading={

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from loadstone.covariance.protocol import Array
+from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.noise import Noise
 from loadstone.solvers.factor_models.point_normal import PointNormal
 from loadstone.solvers.factor_models.rounds import (
@@ -82,6 +83,13 @@ class Growth:
             else:
                 state = self.grown(samples, state, on_round)
             yield state
+
+    def models(self, samples: Samples) -> Iterator[tuple[FactorModel, Array]]:
+        """The models of `sequence` with their locations, without components on one feature."""
+        for state in self.sequence(samples):
+            clean = self.cleaned(samples, state)
+            noise = 1.0 / clean.noise.precision[0]
+            yield FactorModel(clean.law.mean[0].T, noise), clean.location[0]
 
     def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
         """The best model with one more component than ``state``."""

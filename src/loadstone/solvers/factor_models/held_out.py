@@ -1,45 +1,44 @@
 """Number of components by cross-validation: held-out log-likelihood over rows.
 
 The models of a fold are those its search visits on the way, with 0, 1, 2, ... components. All
-folds take one step together. A size pays when it predicts the rows better than the last one
-that paid, by two units of the log-likelihood of all rows and half a standard error of the
-differences row by row: a component that comes to nothing in most folds changes the mean by a
-little either way. The walk ends once two sizes in a row do not pay. Held-out rows decide
-between models with components; whether there is any is left to the bound, since on noise alone
-a component predicts about as well as none.
+folds take one step together. A size is taken for one where most folds have as many components
+alive, and the size that predicts the rows best is chosen. The walk ends once two sizes in a row
+are none or do not predict better. Held-out rows decide between models with components; whether
+there is any is left to the bound, since on noise alone a component predicts about as well as
+none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.covariance.route import covariance_of
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.factor_models.growth import Growth
-from loadstone.solvers.factor_models.rounds import State
-from loadstone.solvers.factor_models.samples import samples_of
-from loadstone.solvers.factor_models.sparse_factors import (
-    MAX_COMPONENTS,
-    PATIENCE,
-    most_components,
-)
+from loadstone.solvers.factor_models.samples import Samples, samples_of
+from loadstone.solvers.factor_models.sizes import MAX_COMPONENTS, PATIENCE, most_components
+from loadstone.solvers.row_densities import row_densities
 from loadstone.solvers.variational_bayes.missing import (
     IncompleteObservations,
     incomplete_observations,
 )
 
-#: Standard errors by which a size has to predict better; weak components seldom reach two.
-CONFIDENCE = 0.5
-#: Gain of the log-likelihood of all rows together below which a size says nothing new.
-LEAST_GAIN = 2.0
-
+N_FOLDS = 5
 HELD_OUT_ROW = np.dtype(
     [("n_components", np.intp), ("held_out", np.float64), ("standard_error", np.float64)]
 )
+
+
+class Walk(Protocol):
+    """Models of 0, 1, 2, ... components with their locations, as a search meets them."""
+
+    def __call__(self, samples: Samples) -> Iterator[tuple[FactorModel, Array]]:
+        """Begin with noise alone."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -52,10 +51,13 @@ class Fold:
     densities : callable
         Log densities of the rows left out, for a model and its location relative to the
         column means of ``train``.
+    weights : ndarray of shape (n_left_out,)
+        How many samples each of them stands for.
     """
 
     train: Covariance | IncompleteObservations
     densities: Callable[[FactorModel, Array], Array]
+    weights: Array
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class HeldOut:
     table : structured ndarray
         ``n_components``, mean ``held_out`` log density of a row and its ``standard_error``.
     best : int
-        Number of components, at least one; the last that paid.
+        Number of components, at least one where one can be fitted.
     """
 
     table: Array
@@ -76,7 +78,7 @@ class HeldOut:
 
 def held_out_likelihood(
     folds: Sequence[Fold],
-    growth: Growth | None = None,
+    walk: Walk,
     max_components: int = MAX_COMPONENTS,
     on_size: Callable[[int, float], bool] | None = None,
 ) -> HeldOut:
@@ -85,28 +87,27 @@ def held_out_likelihood(
     Parameters
     ----------
     folds : sequence of Fold
-    growth : Growth, optional
+    walk : Walk
         Search within a fold.
     max_components : int
         Most components to try.
     on_size : callable, optional
         Told of every size and its mean held-out log density; returns whether to stop.
     """
-    growth = Growth() if growth is None else growth
     samples = [samples_of(fold.train) for fold in folds]
-    walks = [growth.sequence(one) for one in samples]
+    walks = [walk(one) for one in samples]
     limit = min([max_components, *(most_components(one) for one in samples)])
+    weights = np.concatenate([fold.weights for fold in folds])
     rows: list[tuple[int, float, float]] = []
-    best, in_vain, chosen = 0, 0, np.empty(0)
+    best, in_vain, top = 0, 0, -np.inf
     for q in range(limit + 1):
-        states = [next(walk) for walk in walks]
-        clean = [growth.cleaned(*pair) for pair in zip(samples, states, strict=True)]
-        values = np.concatenate(
-            [fold.densities(*_described(s)) for fold, s in zip(folds, clean, strict=True)]
-        )
-        rows.append((q, float(values.mean()), _standard_error(values)))
-        if q <= 1 or _pays(values - chosen):
-            best, in_vain, chosen = q, 0, values
+        models = [next(walk) for walk in walks]
+        values = np.concatenate([f.densities(*m) for f, m in zip(folds, models, strict=True)])
+        rows.append((q, *_mean(values, weights)))
+        # A component that comes to nothing changes the mean by a little either way.
+        alive = np.median([model.n_components for model, _ in models]) >= q
+        if q <= 1 or (alive and rows[-1][1] > top):
+            best, in_vain, top = q, 0, rows[-1][1]
         else:
             in_vain += 1
         if (on_size is not None and on_size(q, rows[-1][1])) or in_vain == PATIENCE:
@@ -114,44 +115,70 @@ def held_out_likelihood(
     return HeldOut(np.array(rows, dtype=HELD_OUT_ROW), best)
 
 
-def _standard_error(values: Array) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size))
-
-
-def _pays(gains: Array) -> bool:
-    sure = gains.mean() > CONFIDENCE * _standard_error(gains)
-    return bool(sure and gains.sum() > LEAST_GAIN)
-
-
-def _described(state: State) -> tuple[FactorModel, Array]:
-    return FactorModel(state.law.mean[0].T, 1.0 / state.noise.precision[0]), state.location[0]
+def _mean(values: Array, weights: Array) -> tuple[float, float]:
+    """Weighted mean and its standard error; weights count like repetitions."""
+    n = float(weights.sum())
+    mean = float(weights @ values) / n
+    variance = float(weights @ np.square(values - mean)) / max(n - 1.0, 1.0)
+    return mean, float(np.sqrt(variance / n))
 
 
 def row_folds(
-    X: Array, n_folds: int, rng: np.random.Generator, scale: Array | None = None
+    X: Any,
+    n_folds: int,
+    rng: np.random.Generator,
+    weights: Array | None = None,
+    *,
+    standardize: bool = False,
 ) -> list[Fold]:
-    """Folds over the rows of a dense array; NaN are missing values.
+    """Folds over the rows of a matrix in memory, dense or sparse and complete."""
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    used = np.flatnonzero(weights > 0)
+    part = rng.permutation(used.size) % n_folds
+    return [
+        _fold(X, weights, used[part != k], used[part == k], standardize=standardize)
+        for k in range(n_folds)
+    ]
 
-    ``scale`` divides the columns. Features that are constant in a training fold are refused by
-    the search.
-    """
-    X = np.asarray(X, dtype=np.float64) if scale is None else X / scale
-    part = rng.permutation(X.shape[0]) % n_folds
-    return [_fold(X[part != k], X[part == k]) for k in range(n_folds)]
 
-
-def _fold(train: Array, test: Array) -> Fold:
-    means = np.nanmean(train, axis=0)
-    observed = np.isfinite(test).astype(np.float64)
-    centred = np.where(observed > 0, test - means, 0.0)
+def _fold(X: Any, weights: Array, train: Array, test: Array, *, standardize: bool) -> Fold:
+    """Features that do not vary in the rows to fit on are left out of the fold."""
+    S, moments = covariance_of(X[train], standardize=standardize, sample_weight=weights[train])
+    varying = np.flatnonzero(~moments.constant)
+    left_out, mean, scale = X[test], moments.mean, moments.scale
+    if varying.size < S.n_features:
+        S, left_out, mean = S.restrict(varying), left_out[:, varying], mean[varying]
+        scale = None if scale is None else scale[varying]
 
     def densities(model: FactorModel, location: Array) -> Array:
-        values = centred - observed * location
-        if observed.all():
-            squares = np.square(values) @ (1.0 / model.noise)
-            return model.log_density(squares, values @ model.scores_matrix())
-        return model.observed_log_likelihood(values, observed)
+        shift = location if scale is None else location * scale
+        return row_densities(left_out, model, mean + shift, scale)
 
-    if np.isnan(train).any():
-        return Fold(incomplete_observations(train, np.ones(len(train)))[0], densities)
-    return Fold(covariance_of(train)[0], densities)
+    return Fold(S, densities, weights[test])
+
+
+def incomplete_folds(
+    rows: IncompleteObservations, n_folds: int, rng: np.random.Generator
+) -> list[Fold]:
+    """Folds over rows with holes."""
+    X = np.where(rows.observed > 0, rows.values * rows.unit, np.nan)
+    part = rng.permutation(X.shape[0]) % n_folds
+    return [_incomplete_fold(X, rows.weights, part != k) for k in range(n_folds)]
+
+
+def _incomplete_fold(X: Array, weights: Array, train: Array) -> Fold:
+    seen = np.isfinite(X[train])
+    centred = np.where(seen, X[train], 0.0)
+    varying = (np.ptp(centred, axis=0) > 0) & (seen.sum(axis=0) > 1)
+    X = X[:, varying]
+    # A row of which nothing is left says nothing.
+    known = np.isfinite(X).any(axis=1)
+    fitted, means = incomplete_observations(X[train & known], weights[train & known])
+    left_out = X[~train & known]
+    observed = np.isfinite(left_out).astype(np.float64)
+    values = np.where(observed > 0, left_out - means, 0.0)
+
+    def densities(model: FactorModel, location: Array) -> Array:
+        return model.observed_log_likelihood(values - observed * location, observed)
+
+    return Fold(fitted, densities, weights[~train & known])

@@ -27,6 +27,8 @@ HELD = 10.0
 SHAPES = (0.05, 1e5)
 #: Steps of the pattern search in the logarithms of shape and scale, first to last.
 STEPS = (1.0, 0.2, 0.04)
+#: Steps that follow for the scale alone.
+NEWTON_STEPS = 6
 _MOVES = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
@@ -158,7 +160,22 @@ def _best_prior(shape: float, scale: float, counts: Array, errors: Array) -> tup
             if best == 0:
                 break
             point = trials[best]
-    return float(np.exp(point[0])), float(np.exp(point[1]))
+    shape = float(np.exp(point[0]))
+    return shape, _best_scale(shape, float(np.exp(point[1])), counts, errors)
+
+
+def _best_scale(shape: float, scale: float, counts: Array, errors: Array) -> float:
+    """``b0/a0`` for a given shape, by Newton's method in ``ln b0``, where the marginal is concave.
+
+    A strong prior holds the noise at its scale, so that no grid is fine enough for it.
+    """
+    log_b = np.log(shape * scale)
+    for _ in range(NEWTON_STEPS):
+        share = 1.0 / (1.0 + errors * np.exp(-log_b))
+        slope = shape * counts.size - ((shape + counts) * share).sum()
+        curvature = ((shape + counts) * share * (1.0 - share)).sum()
+        log_b += float(np.clip(slope / max(curvature, 1e-300), -1.0, 1.0))
+    return float(np.exp(log_b) / shape)
 
 
 def _marginal(points: Array, counts: Array, errors: Array) -> Array:

@@ -8,7 +8,7 @@ in ``point_normal``, the noise in ``noise``.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,25 +18,29 @@ from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth
 from loadstone.solvers.factor_models.point_normal import PointNormal
-from loadstone.solvers.factor_models.rounds import OnRound, Rounds, State, with_law
+from loadstone.solvers.factor_models.rounds import POOL_EVERY, OnRound, Rounds, State, with_law
 from loadstone.solvers.factor_models.samples import IncompleteSamples, Samples, samples_of
 from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
+from loadstone.solvers.factor_models.sizes import (
+    MAX_COMPONENTS,
+    PATIENCE,
+    most_components,
+    refuse_sizes,
+)
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.priors import PRIORS
 
 POINT_NORMAL = "point_normal"
 LOADING_PRIORS = (POINT_NORMAL, *PRIORS)
 
-#: Most components of a search that chooses their number.
-MAX_COMPONENTS = 20
-#: Sizes in a row that may fail to raise the bound before the search ends.
-PATIENCE = 2
 #: Rounds of one run at most before a model is chosen.
 SEARCH_ROUNDS = 300
 #: How much closer the chosen model is settled than its rivals.
 SETTLED = 1e-3
 #: Values from which on it is not: a round is dear, and more digits are noise.
 MANY_VALUES = 1e5
+#: Values below which a run has settled that rises as slowly as one of so many.
+FEW_VALUES = 1e4
 
 SIZE_ROW = np.dtype([("n_components", np.intp), ("lower_bound", np.float64)])
 
@@ -123,28 +127,35 @@ class SparseFactors:
         data: Covariance | IncompleteObservations,
         n_components: int | Collection[int] | None = None,
         on_round: OnRound | None = None,
+        held_out: int | None = None,
     ) -> FactorFit:
-        """Fit a number of components, the best of several numbers, or (``None``) any."""
+        """Fit a number of components, the best of several numbers, or (``None``) any.
+
+        ``held_out`` is the number that rows left out have chosen, unless noise alone is better.
+        """
         samples = samples_of(data)
         counter = Counter(on_round)
         growth = self.growth()
-        if n_components is None:
+        if held_out is not None:
+            found = search_held_out(growth, samples, held_out, counter)
+        elif n_components is None:
             found = search_any(growth, samples, counter)
         else:
             wanted = {n_components} if isinstance(n_components, int) else set(n_components)
             found = search_sizes(growth, samples, wanted, counter)
-        return self._finished(samples, found, counter)
+        return self.finished(samples, found, counter)
 
     def growth(self) -> Growth:
         """The search for numbers of components."""
         return Growth(self.noise, Rounds(min(self.max_iter, SEARCH_ROUNDS), self.tol))
 
-    def _finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
+    def finished(self, samples: Samples, found: Found, counter: Counter) -> FactorFit:
         """Prior, support, refit and description of the model that was chosen."""
         # Where values are missing the bound creeps in digits that nobody reads.
         coarse = samples.counts.sum() > MANY_VALUES or isinstance(samples, IncompleteSamples)
         rounds = Rounds(self.max_iter, (1.0 if coarse else SETTLED) * self.tol)
         state, bounds, stop = rounds(samples, found.state, counter)
+        sizes = replace(found, states={**found.states, state.n_components: state}).table
         if self.prior != POINT_NORMAL and state.n_components:
             given = dict(self.hyperparameters or {})
             law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
@@ -166,13 +177,20 @@ class SparseFactors:
             inclusion=law.inclusion[0][kept][order].T if _tells_zeros(law) else None,
             loadings_std=std[order].T,
             lower_bound=float(state.bound[0]),
-            sizes=np.array(sorted(found.bounds.items()), dtype=SIZE_ROW),
+            sizes=sizes,
             bounds=bounds,
             refit_bounds=refit_bounds,
             hyperparameters=_hyperparameters(state, np.flatnonzero(kept)[order]),
             n_iter=counter.n_rounds,
-            stop=stop,
+            stop=self._judged(samples, bounds, stop),
         )
+
+    def _judged(self, samples: Samples, bounds: Array, stop: Stop) -> Stop:
+        """``stop``, where the digits beyond ``tol`` that settling asks for do not count."""
+        rises = np.diff(bounds[-POOL_EVERY - 1 :])
+        level = self.tol * max(float(samples.counts.sum()), FEW_VALUES)
+        settled = stop is Stop.MAX_ITER and rises.size == POOL_EVERY and rises.max() <= level
+        return Stop.CONVERGED if settled else stop
 
     def _support(self, state: State) -> Array:
         """Loadings that are kept, shape (q, d)."""
@@ -219,15 +237,16 @@ class Counter:
 
 @dataclass(frozen=True)
 class Found:
-    """The chosen state and the best bound of every size."""
+    """The chosen state and the best one of every size."""
 
     state: State
-    bounds: dict[int, float] = field(default_factory=dict)
+    states: dict[int, State]
 
-
-def most_components(samples: Samples) -> int:
-    """Largest number of components that leaves room for noise."""
-    return int(max(0, min(samples.n_features - 1, np.ceil(samples.n_samples) - 2)))
+    @property
+    def table(self) -> Array:
+        """The best bound of every size."""
+        rows = [(q, float(s.bound[0])) for q, s in sorted(self.states.items())]
+        return np.array(rows, dtype=SIZE_ROW)
 
 
 def search_any(growth: Growth, samples: Samples, counter: Counter) -> Found:
@@ -247,7 +266,7 @@ def search_any(growth: Growth, samples: Samples, counter: Counter) -> Found:
     chosen = max(best.values(), key=lambda s: float(s.bound[0]))
     chosen = growth.pruned(samples, chosen)
     _keep(best, chosen)
-    return Found(chosen, {q: float(s.bound[0]) for q, s in best.items()})
+    return Found(chosen, best)
 
 
 def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Counter) -> Found:
@@ -257,7 +276,8 @@ def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Co
     """
     refuse_sizes(samples, wanted)
     best: dict[int, State] = {}
-    for state in growth.sequence(samples, counter, smallest=min(wanted)):
+    smallest = min((q for q in wanted if q), default=0)
+    for state in growth.sequence(samples, counter, smallest=smallest):
         clean = growth.cleaned(samples, state)
         _keep(best, clean)
         if counter.stopped or state.n_components == max(wanted) or newest_is_null(state):
@@ -265,21 +285,19 @@ def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Co
     within = [s for q, s in best.items() if q in wanted]
     # Fewer than the smallest wanted number: the closest there is.
     candidates = within or [best[max(q for q in best if q <= max(wanted))]]
-    chosen = max(candidates, key=lambda s: float(s.bound[0]))
-    return Found(chosen, {q: float(s.bound[0]) for q, s in best.items()})
+    return Found(max(candidates, key=lambda s: float(s.bound[0])), best)
 
 
-def refuse_sizes(samples: Samples, wanted: set[int]) -> None:
-    """Say why a number of components cannot be fitted."""
-    limit = most_components(samples)
-    if wanted and min(wanted) >= 0 and max(wanted) <= limit:
-        return
-    msg = (
-        f"n_components={sorted(wanted)} must be numbers from 0 to {limit}: with "
-        f"n_samples={samples.n_samples:g} and n_features={samples.n_features} (that vary) more "
-        "leave no noise. Ask for fewer, or let the search choose"
-    )
-    raise ValueError(msg)
+def search_held_out(growth: Growth, samples: Samples, size: int, counter: Counter) -> Found:
+    """The model of the size that held-out rows chose, or noise alone.
+
+    Rows can hardly tell noise from a component; the bound decides whether there is any.
+    """
+    found = search_sizes(growth, samples, set(range(1, size + 1)), counter)
+    empty = float(found.states[0].bound[0])
+    some = any(q and s.bound[0] > empty for q, s in found.states.items())
+    closest = max(q for q in found.states if q <= size)
+    return replace(found, state=found.states[closest if some else 0])
 
 
 def _keep(best: dict[int, State], state: State) -> None:

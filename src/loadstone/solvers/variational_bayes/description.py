@@ -6,23 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import Array, Covariance
 from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.fitted_model import FittedModel
+from loadstone.solvers.fitted_model import NOISE_ALONE, FittedModel
 from loadstone.solvers.variational_bayes.latent import Observations
+from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.model import Posterior
-from loadstone.solvers.variational_bayes.start import probabilistic_start
 from loadstone.solvers.variational_bayes.zeros import inclusion_probability
 
 #: Components a search starts with at most when their number is left open.
 MOST_COMPONENTS = 20
-NOTHING_FOUND = (
-    "no component stands out of the noise; the first principal component is returned in its "
-    "place. Lower component_threshold or zero_threshold to keep weak components"
-)
 ALL_NEEDED = (
-    f"all {MOST_COMPONENTS} components of the search are needed, and n_components=None "
+    f"all {MOST_COMPONENTS} components of the search are needed, and n_components='auto' "
     "starts with no more; set n_components to look for further ones"
 )
 
@@ -36,7 +32,7 @@ def check_n_components(n_components: int | None, S: Covariance) -> int:
         msg = (
             f"n_components={n_components} exceeds {limit}, the largest rank that "
             f"n_samples={S.n_samples:g} and n_features={S.n_features} (that vary) allow; lower it, "
-            "or leave it None"
+            "or use 'auto'"
         )
         raise ValueError(msg)
     return n_components
@@ -49,34 +45,28 @@ def check_rank(n_components: int | None, values: Array, S: Covariance) -> int:
     if n_components is not None and rank < n_components:
         msg = (
             f"n_components={n_components} exceeds the rank of the data, which is {rank} "
-            f"(n_samples={S.n_samples:g}, n_features={S.n_features}); lower it, or leave it None"
+            f"(n_samples={S.n_samples:g}, n_features={S.n_features}); lower it, or use 'auto'"
         )
         raise ValueError(msg)
     return max(rank, 1)
 
 
-def first_principal_component(
-    observations: Observations, S: Covariance, search: Posterior
-) -> FittedModel:
-    """A stand-in when the data supports no component at all."""
-    values, vectors = leading_eigenpairs(S, 1)
-    total = float(np.asarray(S.diagonal(), dtype=np.float64).sum())
-    W, noise = probabilistic_start(
-        np.asarray(values, dtype=np.float64),
-        np.asarray(vectors, dtype=np.float64),
-        total,
-        S.n_features,
-    )
+def noise_alone(observations: Observations, S: Covariance, search: Posterior) -> FittedModel:
+    """The model without components, when the data supports none."""
+    nothing = np.zeros((S.n_features, 0))
+    if isinstance(observations, IncompleteObservations):
+        squares = observations.weights @ np.square(observations.values * observations.unit)
+        variance = float(np.mean(squares / observations.counts))
+    else:
+        shrink = (S.n_samples - 1.0) / S.n_samples
+        variance = shrink * float(np.mean(np.asarray(S.diagonal(), dtype=np.float64)))
     return FittedModel(
-        model=FactorModel(W, noise),
+        model=FactorModel(nothing, variance),
         location=np.zeros(S.n_features),
-        searches=(Loadings(W, search.bounds, search.n_iter, search.stop),),
-        told=(NOTHING_FOUND,),
+        searches=(Loadings(nothing, search.bounds, search.n_iter, search.stop),),
+        shortfall=NOISE_ALONE,
         attributes=_attributes(observations, search, None),
-        per_loading={
-            "components_std_": np.full_like(W, np.sqrt(noise / S.n_samples)) / np.linalg.norm(W),
-            "inclusion_": np.zeros_like(W),
-        },
+        per_loading={"components_std_": nothing, "inclusion_": nothing},
     )
 
 

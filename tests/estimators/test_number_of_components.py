@@ -1,0 +1,121 @@
+"""Numbers of components in both factor models: any, one, several, by held-out rows, none."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from loadstone import SparseNoisyPCA, SparseProbabilisticPCA
+from loadstone.datasets import make_sparse_factors
+
+BOTH = pytest.mark.parametrize("cls", [SparseProbabilisticPCA, SparseNoisyPCA])
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_sparse_factors(100, factor_std=(3.0, 2.0), random_state=0)[0]
+
+
+def table_of(model):
+    """Sizes and what chose among them, the higher the better."""
+    if isinstance(model, SparseProbabilisticPCA):
+        return model.criterion_["n_components"], model.criterion_["lower_bound"]
+    return model.criterion_["n_components"], -model.criterion_["criterion"]
+
+
+@BOTH
+def test_what_chose_is_what_is_reported(cls, X):
+    model = cls().fit(X)
+    sizes, values = table_of(model)
+    assert model.n_components_ == sizes[np.argmax(values)] == 2
+    reported = model.lower_bound_ if cls is SparseProbabilisticPCA else -model.best_["criterion"]
+    assert reported == values.max()
+
+
+@BOTH
+def test_several_numbers_are_compared_with_noise_alone(cls, X):
+    model = cls(range(1, 4)).fit(X)
+    sizes, _ = table_of(model)
+    assert model.n_components_ == 2
+    assert set(sizes) >= {0, 1, 2}
+    noise = np.random.default_rng(0).standard_normal((80, 8))
+    with pytest.warns(UserWarning, match="noise alone"):
+        assert cls(range(1, 3)).fit(noise).n_components_ == 0
+
+
+@BOTH
+def test_a_number_is_an_order(cls, X):
+    assert cls(1).fit(X).n_components_ == 1
+    with pytest.warns(UserWarning, match="2 component.*come to nothing"):
+        assert cls(4).fit(X).n_components_ == 2
+
+
+@BOTH
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, "holes"])
+def test_held_out_rows_choose(cls, X, container):
+    if container == "holes":
+        Y = np.where(np.random.default_rng(1).random(X.shape) < 0.05, np.nan, X)
+    else:
+        Y = container(X)
+    model = cls("cv").fit(Y)
+    assert model.n_components_ == 2
+    table = model.held_out_
+    assert set(table) == {"n_components", "held_out", "standard_error"}
+    np.testing.assert_array_equal(table["n_components"], np.arange(table["held_out"].size))
+    assert table["held_out"][2] > table["held_out"][1] > table["held_out"][0]
+    again = cls("cv", random_state=0).fit(Y)
+    np.testing.assert_array_equal(again.held_out_["held_out"], table["held_out"])
+
+
+@BOTH
+def test_held_out_densities_are_in_units_of_the_data(cls, X):
+    one, two = (cls("cv", standardize=s, noise="free").fit(X * 7.0) for s in (False, True))
+    np.testing.assert_allclose(one.held_out_["held_out"], two.held_out_["held_out"], atol=1e-3)
+    assert one.held_out_["held_out"][2] == pytest.approx(one.score(X * 7.0), abs=0.5)
+
+
+@BOTH
+def test_rows_do_not_find_components_in_noise(cls):
+    noise = np.random.default_rng(3).standard_normal((100, 10))
+    with pytest.warns(UserWarning, match="0 component") as told:
+        model = cls("cv").fit(noise)
+    assert len(told) == 1
+    assert model.n_components_ == 0
+    assert model.components_.shape == (0, 10)
+    assert model.component_strength_.shape == model.explained_variance_.shape == (0,)
+    assert model.score_correlation_.shape == (0, 0)
+    assert model.transform(noise).shape == (100, 0)
+    np.testing.assert_allclose(np.diag(model.get_covariance()), noise.var(axis=0), rtol=0.4)
+    assert np.isfinite(model.score(noise))
+
+
+@BOTH
+def test_a_covariance_has_no_rows_to_hold_out(cls, X):
+    with pytest.raises(ValueError, match="holds rows out"):
+        cls("cv").fit_covariance(np.cov(X.T), n_samples=len(X))
+
+
+@BOTH
+@pytest.mark.parametrize("bad", [[0, 1], [1.5], []])
+def test_other_numbers_are_refused(cls, X, bad):
+    with pytest.raises(ValueError, match="at least 1"):
+        cls(bad).fit(X)
+    with pytest.raises(ValueError, match="leave no noise"):
+        cls(range(8, 12)).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SparseProbabilisticPCA(init="pca"), "init='pca' belongs to the published model"),
+        (SparseProbabilisticPCA(zero_threshold=2.0), "zero_threshold=2.0 belongs to the other"),
+        (SparseProbabilisticPCA(prior="laplace", inclusion_threshold=0.5), "point_normal"),
+        (SparseProbabilisticPCA.as_published("cv"), "starts from one number"),
+        (SparseNoisyPCA(penalize="features"), "penalize='features' belongs to the published"),
+        (SparseNoisyPCA(penalty_range=(0.1, 0.2)), "penalty_range=.* belongs to the published"),
+        (SparseNoisyPCA(n_penalties=5), "noise='auto' with n_penalties=5"),
+        (SparseNoisyPCA.as_published("cv"), "not part of the published search"),
+    ],
+)
+def test_no_parameter_is_ignored(X, model, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(X)
