@@ -101,3 +101,9 @@ def test_a_word_among_sizes_is_refused_with_the_reason():
     X = np.random.default_rng(0).normal(size=(20, 6))
     with pytest.raises(ValueError, match="'auto' chooses one size for all"):
         SparsePCA(3, n_nonzero=[2, "auto", 4]).fit(X)
+
+
+def test_forced_features_are_kept_and_counted_with_several_components():
+    model = SparsePCA(2, n_nonzero=6, standardize=True, forced=range(6)).fit(load_wine().data)
+    assert model.support_[:, :6].all()
+    assert model.cardinality_.tolist() == [6, 6]

@@ -81,7 +81,10 @@ class Nested:
         smaller = self._rule(SMALLER[rule.kind])
         if smaller.means_disjoint(self.chains.constraints[0]) and self._too_few_features(own):
             return [own]
-        return [own, self.answer(smaller.kind, level)]
+        fewer = self.answer(smaller.kind, level)
+        # Components without a common feature leave out what is forced on all of them.
+        allowed = all(c.allows(w) for c, w in zip(self.chains.constraints, fewer.T, strict=False))
+        return [own, fewer] if allowed else [own]
 
     def _own(self, rule: Orthogonality, level: int) -> Array:
         """Components of the relation before any other is asked."""

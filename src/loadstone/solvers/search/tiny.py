@@ -14,7 +14,6 @@ from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.search.em_support import EM_STEPS, EM_TOL
 from loadstone.solvers.search.few_places import best_pair
 from loadstone.solvers.search.finish import Found, best_of
-from loadstone.solvers.search.sparse_block import block_of
 
 #: Features up to which this search is used.
 TINY = 64
@@ -60,7 +59,7 @@ def tiny_search(
 def tiny_climb(S: ExplicitCovariance, w: Array, constraint: LoadingConstraint) -> Found:
     """Where polishing and exchanges from ``w`` end."""
     problem = _Problem(S, constraint)
-    W, values = problem.polished(block_of(w, constraint.size).indices)
+    W, values = problem.polished(problem.top(w[None]))
     return problem.exchanged(W[0], float(values[0]))
 
 
