@@ -5,6 +5,7 @@ import importlib.util
 import json
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -292,8 +293,15 @@ def test_spoilt_files_are_refused_or_say_the_same(certificates, tmp_path):
             else:
                 assert not claims_too_much(again, joint), name
             holds, _ = stand_alone().check(path, PITPROPS)
-            assert not holds or str(parts["claims"]) == str(whole["claims"]), name
+            # The last digits may be others; a value, or a bound, that is better may not.
+            assert not holds or not claims_too_much(told_by(parts), joint), name
     assert count > 200
+
+
+def told_by(parts):
+    """The claims in a file as a person reads them."""
+    claims = [SimpleNamespace(**claim) for claim in json.loads(str(parts["claims"]))]
+    return SimpleNamespace(claims=claims)
 
 
 def stand_alone():
