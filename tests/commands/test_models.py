@@ -72,7 +72,9 @@ def test_certificates_are_written_and_verified(run, wine_model, wine_csv, tmp_pa
 def test_the_certificates_of_a_model_are_verified(run, wine_csv, wine_model):
     run("fit", wine_csv, "-k", "3", "-o", "m", "--certify", "standard", "--time-limit", "20")
     answer = json.loads(run("verify", "m/model.npz", wine_csv, "--json").stdout)
-    assert len(answer["certificates"]) == 3
+    # One for each component, and one for all of them together.
+    assert len(answer["certificates"]) == 4
+    assert answer["certificates"][-1]["sentence"].startswith("together at least")
     result = run("verify", wine_model, wine_csv)
     assert result.exit_code == 1
     assert "without certificates" in result.stderr

@@ -143,4 +143,5 @@ class ExactSparsePCA(SequentialComponents):
     def _together(
         self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
     ) -> JointCertificate | None:
-        return prove_jointly(task.data.S, loadings, constraints, plan, "standard")
+        limit = self.time_limit
+        return prove_jointly(task.data.S, loadings, constraints, plan, "standard", time_limit=limit)

@@ -273,5 +273,11 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             return None
         quantity = {"sum": SUM, "recovery": RECOVERED}.get(self.objective)
         return prove_jointly(
-            task.data.S, loadings, constraints, plan, self.certify, quantity=quantity
+            task.data.S,
+            loadings,
+            constraints,
+            plan,
+            self.certify,
+            quantity=quantity,
+            time_limit=self.time_limit,
         )
