@@ -21,7 +21,6 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("[!_]*.md")), *sorted(DOCS.glob("
 OVERVIEWS = {"baselines", "index", "paths", "several_components", "variance"}
 #: Pages whose code is not run, and why.
 NOT_RUN = {
-    "certificates.md": "shown on data that the reader has",
     "large_data.md": "needs files that do not fit into memory",
 }
 

@@ -70,7 +70,7 @@ STATED: dict[str, Passes] = {
     "cardinality_path": Passes(1, 6, note="whatever the number of sizes"),
     "cardinality_path, certified": Passes(1, 7, note="one reduction for the bounds of all sizes"),
     "certify": Passes(1, 7),
-    "stability_selection": Passes(None, None, note="rows in memory, or covariances of parts"),
+    "stability_selection": Passes(1, None, note="covariances of random blocks of the rows"),
     "cross_validated_recovery": Passes(None, None, note="rows in memory"),
     "SampleCovariance.of": Passes(1, 1, note="features x features, as far as memory goes"),
     "transform": Passes(0, 0, note="lazy; one when it is computed"),

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -60,3 +61,35 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _SECTIONS.leave()
+
+
+def in_parallel(
+    f: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
+) -> Iterator[Any]:
+    """``f(*call)`` of each call in order, by joblib, with one BLAS thread for each.
+
+    Parameters
+    ----------
+    f : callable
+        At module level, so that other processes find it.
+    calls : iterable of tuple
+        The arguments of each call.
+    n_jobs : int or None
+        How many run at a time; ``None`` for one, unless a joblib context says otherwise.
+
+    Returns
+    -------
+    iterator
+        Results as they are needed.
+    """
+    from sklearn.utils.parallel import Parallel, delayed
+
+    found: Iterator[Any] = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_with_one_thread)(f, call) for call in calls
+    )
+    return found
+
+
+def _with_one_thread(f: Callable[..., Any], call: tuple[Any, ...]) -> Any:
+    with one_blas_thread():
+        return f(*call)

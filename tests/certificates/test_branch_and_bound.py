@@ -112,3 +112,17 @@ def test_a_single_support_is_solved_exactly(kind):
         assert loading.min() >= 0
         assert loading @ matrix @ loading == pytest.approx(optimum, rel=1e-6, abs=rounding)
         assert support_optimum(matrix, nonnegative=True, value=bound) == (bound, None)
+
+
+def test_the_answer_is_the_same_for_every_number_of_processes(monkeypatch):
+    monkeypatch.setattr(search_case, "MOST_SUPPORTS", 0)
+    matrix = np.cov(np.random.default_rng(0).standard_normal((30, 16)).T)
+    problem = problem_module.SupportProblem.of(16, 5)
+    one, two = (proven(matrix, problem, 0, n_jobs=n, max_nodes=30) for n in (1, 2))
+    assert one.n_nodes > 1
+    assert (one.upper_bound, one.best_value, one.n_nodes) == (
+        two.upper_bound,
+        two.best_value,
+        two.n_nodes,
+    )
+    assert [case.feature for case in one.cases] == [case.feature for case in two.cases]

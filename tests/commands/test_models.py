@@ -55,6 +55,29 @@ def test_a_single_component_is_proven_optimal(run, wine_csv, tmp_path):
     assert [component["is_optimal"] for component in answer["components"]] == [True]
 
 
+def test_certificates_are_written_and_verified(run, wine_model, wine_csv, tmp_path):
+    assert run("certify", wine_model, wine_csv, "-o", "proofs").exit_code == 0
+    assert run("certify", wine_model, wine_csv, "-o", "proofs").exit_code == 6
+    for number in (1, 2):
+        result = run("verify", f"proofs/certificate_{number}.npz", wine_csv)
+        assert result.exit_code == 0, result.output
+        assert result.stdout.startswith("verified: ")
+    other = load_wine(as_frame=True).data.iloc[:100]
+    other.to_csv(tmp_path / "other.csv", index=False)
+    result = run("verify", "proofs/certificate_2.npz", "other.csv")
+    assert result.exit_code == 1
+    assert "another covariance" in result.stderr
+
+
+def test_the_certificates_of_a_model_are_verified(run, wine_csv, wine_model):
+    run("fit", wine_csv, "-k", "3", "-o", "m", "--certify", "standard", "--time-limit", "20")
+    answer = json.loads(run("verify", "m/model.npz", wine_csv, "--json").stdout)
+    assert len(answer["certificates"]) == 3
+    result = run("verify", wine_model, wine_csv)
+    assert result.exit_code == 1
+    assert "without certificates" in result.stderr
+
+
 def test_certify_refuses_an_unknown_effort(run, wine_model, wine_csv):
     result = run("certify", wine_model, wine_csv, "--effort", "heroic")
     assert result.exit_code == 4
@@ -132,7 +155,7 @@ def stop(*_, **__):
 def test_an_interrupted_certificate_is_an_interruption(
     run, wine_model, wine_csv, monkeypatch, nothing_left
 ):
-    monkeypatch.setattr("loadstone.commands.models._certificates", stop)
+    monkeypatch.setattr("loadstone.commands.certificates._certificates", stop)
     assert run("certify", wine_model, wine_csv).exit_code == 130
     assert nothing_left()
 

@@ -176,9 +176,23 @@ def test_lost_digits_are_refused():
     whole = SampleCovariance.of(np.vstack([quiet, loud]))
     with pytest.raises(LostDigitsError, match=r"variance of feature\(s\) 1 has lost its digits"):
         whole - SampleCovariance.of(loud)
-    far = SampleCovariance.of(sparse.csr_array(1e8 + rng.standard_normal((30, 2))))
-    with pytest.raises(LostDigitsError, match="hand over dense rows"):
-        far.covariance()
+
+
+@pytest.mark.parametrize("offset", [0, 1e2, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_features_far_from_zero_keep_their_digits(offset, weighted):
+    rng = np.random.default_rng(11)
+    X = offset + rng.standard_normal((60, 3)) @ rng.standard_normal((3, 3))
+    # Full, nearly full and half full.
+    X[7, 1] = 0
+    X[::2, 2] = 0
+    w = rng.uniform(0.5, 2, 60) if weighted else None
+    exact = two_passes(X, w)[2]
+    merged = SampleCovariance.of(sparse.csr_array(X[:25]), None if w is None else w[:25])
+    merged.partial_fit(sparse.csc_array(X[25:]), None if w is None else w[25:])
+    for C in (SampleCovariance.of(sparse.csr_array(X), w), merged):
+        assert error(C, exact) < 1e-10
+        C.covariance()
 
 
 def test_what_was_never_in_it_is_refused_where_that_shows():

@@ -45,7 +45,7 @@ CALLS = {cls.__name__: of_estimator(cls) for cls in registry.estimators()} | {
     ),
     "certify": lambda X: certify(X, n_nonzero=5, effort="instant"),
     "stability_selection": lambda X: loadstone.stability_selection(
-        SparsePCA(1, n_nonzero=5), X, n_replicas=4
+        SparsePCA(1, n_nonzero=5), X, n_subsamples=4
     ),
     "cross_validated_recovery": lambda X: loadstone.cross_validated_recovery(model_of(X), X),
     "SampleCovariance.of": SampleCovariance.of,

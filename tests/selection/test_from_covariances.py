@@ -17,7 +17,9 @@ from loadstone import (
     stability_selection,
     summarise,
 )
+from loadstone.estimators.reading import read
 from loadstone.selection.folds import part_of_rows
+from loadstone.selection.path_solver import loadings_of_sizes
 
 
 def factors(n=120, n_features=12, seed=0):
@@ -38,11 +40,12 @@ def score_by_formula(X, w, fold, model):
     spread = np.average((X[train] - mean) ** 2, axis=0, weights=w[train])
     scale = np.sqrt(spread * w[train].sum() / (w[train].sum() - 1)) if model.standardize else 1.0
     size = int(model.cv_results_["n_nonzero"][1])
-    W = SparsePCA(
-        model.n_components, n_nonzero=size, effort="fast", standardize=model.standardize
-    ).fit(X[train], sample_weight=w[train])
+    like = SparsePCA(model.n_components, effort="fast", standardize=model.standardize)
+    data = read(X[train], w[train], standardize=model.standardize)
+    W = list(loadings_of_sizes(like, data, model.cv_results_["n_nonzero"]))[1]
+    assert (np.count_nonzero(W, axis=0) <= size).all()
     Z = (X[fold] - mean) / scale
-    Q, _ = np.linalg.qr(W.components_.T)
+    Q, _ = np.linalg.qr(W)
     return w[fold] @ np.sum((Z @ Q) ** 2, axis=1) / (w[fold] @ np.sum(Z**2, axis=1))
 
 
@@ -67,6 +70,25 @@ def test_scores_of_folds_are_those_of_rows(standardize, weighted):
         np.testing.assert_allclose(model.mean_, found[0].mean_)
     formula = [score_by_formula(X, w if weighted else np.ones(120), f, found[0]) for f in folds]
     np.testing.assert_allclose(scores_of(found[0])[:, 1], formula, rtol=1e-10)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("orthogonality", ["none", "disjoint"])
+def test_components_of_many_sizes_are_those_of_single_fits(orthogonality, nonnegative):
+    X = factors()
+    how = {"effort": "fast", "orthogonality": orthogonality, "nonnegative": nonnegative}
+    sizes = np.array([1, 2, 5, 9])
+    found = loadings_of_sizes(SparsePCA(2, **how), read(X), sizes)
+    S = np.cov(X.T)
+    for size, W in zip(sizes, found, strict=True):
+        single = SparsePCA(2, n_nonzero=int(size), **how).fit(X)
+        assert W.shape == (X.shape[1], 2)
+        assert (np.count_nonzero(W, axis=0) <= size).all()
+        assert not nonnegative or (W >= 0).all()
+        assert orthogonality == "none" or not (W[:, 0] * W[:, 1]).any()
+        # Adjusted variance: the squared diagonal of R in a QR of the scores.
+        R = np.linalg.qr(np.linalg.cholesky(S).T @ W)[1]
+        assert np.sum(R.diagonal() ** 2) >= 0.97 * single.explained_variance_.sum()
 
 
 def test_cross_validation_reads_a_dask_array_once():

@@ -27,9 +27,10 @@ Who wants to trust a certificate reads, in this order, ``problem``, ``problem_af
 a weak bound, never a wrong one.
 
 Who wants to change how bounds are found reads, in this order, ``prove``, ``search_case``
-(one case: a dual, screening, again), ``search_dual`` with its kernels (the optimiser),
+(one case: a dual, screening, again), ``search_dual`` with its kernels and ``search_lbfgs``,
 ``search_component`` (better components met on the way), ``search_working_set`` (thousands
-of features), ``search_known_block`` and ``search_branch_and_bound``.
+of features), ``search_any_constraint`` (groups, some signs), ``search_known_block`` and
+``search_branch_and_bound``.
 
 Several components together: ``joint_prove`` is the way in, ``joint_certificate`` what is stated
 and verified, ``joint_file`` how it is stored, ``joint_problem`` who competes, ``joint_statement``

@@ -12,6 +12,8 @@ trace above an eigenvalue       ``c + L(diag (S - cI)_+)`` for eigenvalues c
 Frobenius norm                  ``sqrt(L_i(L_j(A_ij^2)))``, also of ``(S - cI)_+``
 largest row sum                 ``max_i L_j(A_ij)``
 soft threshold                  ``min_t lambda_max(soft(S, t)) + t max |w|_1^2``
+a stored dual                   ``lambda_max(M) + L(w_i)`` as in ``bound_dual``; phi_i^2
+                                is the largest sum over vectors that use feature i
 ==============================  =====================================================
 """
 
@@ -21,7 +23,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import ROW_BLOCK, rows_of_covariance
+from loadstone.certificates.bound_dual import (
+    ROW_BLOCK,
+    Dual,
+    bracket,
+    refuse_invalid,
+    rows_of_covariance,
+    top_eigenvalue,
+)
 from loadstone.certificates.bound_instant import (
     SPECTRAL_LIMIT,
     NamedBound,
@@ -68,9 +77,38 @@ def as_cardinality(constraint: Constraint) -> tuple[LoadingConstraint, Array] | 
     return rule, flips
 
 
+def open_features(constraint: Constraint) -> Indices:
+    """The features that are not forbidden."""
+    return np.setdiff1d(np.arange(constraint.n_features), constraint.forbidden)
+
+
+def dual_bound(S: Covariance, constraint: Constraint, dual: Dual) -> float:
+    """Upper bound that ``dual`` proves for every vector ``constraint`` allows.
+
+    The dual must know all features that are not forbidden.
+    """
+    features = open_features(constraint)
+    refuse_invalid(dual)
+    if not np.array_equal(dual.features, features):
+        msg = "the dual must be about the features that the constraint leaves open"
+        raise ValueError(msg)
+    rule = constraint.on(features)
+    block = np.asarray(S.block(features, features), dtype=np.float64)
+    top = top_eigenvalue((block + block.T) / 2.0, dual)
+    squares = np.square(counted_entries(dual.pairing, rule.signs, rule.signs)).T
+    np.fill_diagonal(squares, 0.0)
+    # A feature that must be used is one whose term outweighs all others.
+    heavy = 2.0 * squares.sum(axis=0) + np.finfo(np.float64).tiny
+    room = 8.0 * features.size * np.finfo(np.float64).eps
+    reach = rule.largest_sum(squares + np.diag(heavy)) - heavy + room * heavy
+    terms = bracket(np.maximum(reach, 0.0), dual.shift) + np.square(dual.factor).sum(axis=1)
+    total = float(rule.largest_sum(terms)) * (1.0 + room)
+    return top + total + _last_bits(S, features, rule)
+
+
 def constraint_bound(S: Covariance, constraint: Constraint) -> NamedBound:
     """The smallest bound for every vector ``constraint`` allows; it names itself."""
-    features = np.setdiff1d(np.arange(S.n_features), constraint.forbidden)
+    features = open_features(constraint)
     rule = constraint.on(features)
     if features.size > SPECTRAL_LIMIT:
         bound = min(_row_bounds(S, features, rule))

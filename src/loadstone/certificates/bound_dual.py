@@ -57,6 +57,15 @@ class Dual:
     factor: Array
     limits: Array | None = None
 
+    def turned(self, flips: Array) -> Dual:
+        """The dual of the covariance whose features are counted the other way round by ``flips``."""
+        return Dual(
+            self.features,
+            flips[:, None] * self.pairing * flips,
+            self.shift,
+            flips[:, None] * self.factor,
+        )
+
     def restrict_to(self, features: Indices) -> Dual:
         """The dual on those of ``features`` that it knows."""
         return self.restrict(np.intersect1d(self.features, features))
@@ -93,7 +102,7 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
     Features of the problem the dual does not know are covered by extending it:
     their rows of P take what is left of 2A, so that M stays block diagonal.
     """
-    _refuse_invalid(dual)
+    refuse_invalid(dual)
     inside = np.isin(problem.features, dual.features, assume_unique=True)
     if not inside.any():
         msg = "the dual shares no feature with the problem; give a dual for these features"
@@ -102,7 +111,7 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
         dual = dual.restrict(problem.features[inside])
     block = np.asarray(S.block(dual.features, dual.features), dtype=np.float64)
     matrix = (block + block.T) / 2.0
-    top = _top_eigenvalue(matrix, dual)
+    top = top_eigenvalue(matrix, dual)
     room = problem.free_room()[inside]
     squares = counted_squares(dual.pairing, nonnegative=problem.nonnegative)
     np.fill_diagonal(squares, 0.0)
@@ -122,7 +131,7 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
     return Evaluation(bound, top, terms)
 
 
-def _refuse_invalid(dual: Dual) -> None:
+def refuse_invalid(dual: Dual) -> None:
     """Raise unless all numbers are finite, in double precision, and fit together."""
     size = dual.features.size
     limits = np.zeros(size) if dual.limits is None else dual.limits
@@ -146,7 +155,7 @@ def _refuse_invalid(dual: Dual) -> None:
         raise ValueError(msg)
 
 
-def _top_eigenvalue(matrix: Array, dual: Dual) -> float:
+def top_eigenvalue(matrix: Array, dual: Dual) -> float:
     """lambda_max(A - B - (P + P')/2 + diag tau), rounded upwards."""
     size, rank = dual.factor.shape
     pairing = np.array(dual.pairing, dtype=np.float64)

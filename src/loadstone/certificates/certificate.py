@@ -211,7 +211,9 @@ class Certificate:
     def _verify_component(
         self, S: Covariance, measured: Covariance, loading: Array, value: float
     ) -> None:
-        broken = self.constraint.broken_rule(loading) or broken_relation(
+        # Rules that hold to rounding hold to the rounding of the data.
+        rounded = loading.astype(self.about.precision)
+        broken = self.constraint.broken_rule(rounded) or broken_relation(
             self.earlier, S, loading, self.constraint.forbidden
         )
         if broken is not None:
@@ -258,6 +260,7 @@ class Certificate:
 
         An existing file is replaced once the new one is complete.
         """
+        self._refuse_malformed()
         save_fields(vars(self), path)
 
     @classmethod

@@ -8,6 +8,7 @@ NaN passes every comparison that is not written for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
@@ -18,7 +19,7 @@ from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem_after import Earlier, broken_earlier
 from loadstone.certificates.proof_tree import ProofCase
-from loadstone.constraints import KINDS, LoadingConstraint
+from loadstone.constraints import KINDS, Groups, Signs
 
 #: Cases, and duals in one case, beyond which a proof is not read.
 MOST_CASES = 10_000_000
@@ -60,10 +61,19 @@ def refuse_constraint(constraint: Any) -> int:
     if not _is_count(n_features):
         _refuse(f"its constraint is about {n_features!r} features")
     refuse_indices(np.asarray(constraint.forbidden), "forbidden features", n_features)
-    if isinstance(constraint, LoadingConstraint):
-        refuse_indices(np.asarray(constraint.forced), "forced features", n_features)
-        if not _is_count(constraint.n_nonzero) or not isinstance(constraint.nonnegative, bool):
-            _refuse(f"its constraint allows {constraint.n_nonzero!r} features")
+    told = {f.name: vars(constraint)[f.name] for f in fields(constraint)}
+    if "forced" in told:
+        refuse_indices(np.asarray(told["forced"]), "forced features", n_features)
+    if not isinstance(told.get("nonnegative", False), bool):
+        _refuse(f"nonnegative is {told['nonnegative']!r}")
+    optional = {Groups: "per_group", Signs: "n_nonzero"}.get(type(constraint))
+    for name in ("n_nonzero", "n_groups", "per_group"):
+        if name in told and not (
+            _is_count(told[name]) or (name == optional and told[name] is None)
+        ):
+            _refuse(f"its constraint has {name}={told[name]!r}")
+    if "budget" in told:
+        refuse_number(told["budget"], "budget")
     return int(n_features)
 
 

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
+from loadstone.certificates.bound_any_constraint import (
+    as_cardinality,
+    constraint_bound,
+    dual_bound,
+)
+from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import Earlier
 from loadstone.certificates.proof_tree import ProofCase, Replayed, replay
@@ -31,8 +36,13 @@ def recomputed(
     matrix, margin = earlier.bounded_by(S)
     view = as_cardinality(constraint)
     if view is None:
+        if len(proof) != 1 or proof[0].feature is not None:
+            msg = "cases are distinguished under a cardinality only"
+            raise CertificateError(msg)
         everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)
-        return Replayed(constraint_bound(matrix, constraint).value + margin, (everything,))
+        bounds = [dual_bound(matrix, constraint, dual) for dual in proof[0].duals]
+        bound = min([constraint_bound(matrix, constraint).value, *bounds])
+        return Replayed(bound + margin, (everything,))
     rule, flips = view
     flipped = FlippedCovariance.of(matrix, flips)
     found = replay(flipped, problem_of(rule), known - margin, proof)

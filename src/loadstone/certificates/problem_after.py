@@ -91,6 +91,8 @@ class Earlier:
         left = S
         W = self.loadings.astype(S.dtype, copy=False)
         for j in range(self.count):
+            if self.deflation == "schur":
+                _refuse_nothing_left(left, S, W[:, j], j)
             left = deflate(left, W[:, j], self.deflation, W[:, :j])
         return left
 
@@ -129,6 +131,14 @@ class Earlier:
         products = W.T @ SW.astype(np.float64)
         spread = np.sqrt(np.maximum(products.diagonal(), np.finfo(np.float64).tiny))
         return float(np.abs(products[-1, :-1] / (spread[-1] * spread[:-1])).max())
+
+
+def _refuse_nothing_left(left: Covariance, S: Covariance, w: Array, j: int) -> None:
+    """Raise where earlier components explain an earlier one, so that nothing can be divided by."""
+    before, now = float(w @ (S @ w)), float(w @ (left @ w))
+    if not now > 100.0 * float(np.finfo(S.dtype).eps) * before:
+        msg = f"earlier component {j + 1} adds nothing to those before it; leave it out"
+        raise ValueError(msg)
 
 
 FIRST = Earlier()

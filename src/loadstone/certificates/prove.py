@@ -25,6 +25,7 @@ from loadstone.certificates.certificate_value import (
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import FIRST, Earlier, broken_earlier, broken_relation
 from loadstone.certificates.proof_tree import ProofNode, Replayed, as_list
+from loadstone.certificates.search_any_constraint import propose_for
 from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.search_case import (
     Bounded,
@@ -36,6 +37,7 @@ from loadstone.certificates.search_case import (
 from loadstone.certificates.search_dual import LEVELS
 from loadstone.certificates.search_known_block import KnownBlock
 from loadstone.certificates.search_working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
+from loadstone.constraints import L1Budget
 from loadstone.covariance.flipped import FlippedCovariance
 from loadstone.covariance.sample_space import lies_in_samples
 
@@ -59,6 +61,7 @@ def prove(
     max_nodes: int = 100_000,
     earlier: Earlier = FIRST,
     progress: Progress | None = None,
+    n_jobs: int = 1,
 ) -> Certificate:
     """Bound ``max w'Sw`` over the loadings ``constraint`` allows, and compare ``loading`` with it.
 
@@ -72,8 +75,8 @@ def prove(
         The component; must obey the constraint.
     effort : {"instant", "standard", "full"}
         Bounds read off the matrix; the dual bound and screening; also branch and bound.
-        More than instant needs a cardinality, alone or with a sign for every feature:
-        under other constraints all three give the same bound.
+        Branch and bound needs a cardinality, alone or with a sign for every feature; groups
+        and some signs get the dual bound, an l1 budget the instant ones.
     time_limit : float, optional
         Seconds after which the best bound so far is returned.
     gap_tol : float
@@ -84,6 +87,8 @@ def prove(
         Components that came before, and how rivals relate to them.
     progress : callable, optional
         Called with bound, incumbent and number of open cases.
+    n_jobs : int
+        Processes that bound cases; the answer is the same for every number.
     """
     _check(constraint, loading, effort, time_limit)
     begun = time.monotonic()
@@ -101,10 +106,10 @@ def prove(
     incumbent = Incumbent(value, flips * loading, takes_others=not earlier.is_linear)
     with one_blas_thread():
         if view is None:
-            found = _without_search(matrix, constraint, incumbent, progress)
+            found = _any_constraint(matrix, constraint, incumbent, limits, effort, progress)
         else:
             problem, flipped = problem_of(view[0]), FlippedCovariance.of(matrix, view[1])
-            found = _search_proof(flipped, problem, incumbent, limits, effort, progress)
+            found = _search_proof(flipped, problem, incumbent, limits, effort, progress, n_jobs)
         best = flips * incumbent.loading
         best = loading if np.array_equal(best, loading) else best / np.linalg.norm(best)
         stated = _stated(S, measured, constraint, loading, best, found, margin, earlier)
@@ -170,15 +175,24 @@ class _Found(NamedTuple):
     tree: ProofNode
 
 
-def _without_search(
-    S: Covariance, constraint: Constraint, incumbent: Incumbent, progress: Progress | None
+def _any_constraint(
+    S: Covariance,
+    constraint: Constraint,
+    incumbent: Incumbent,
+    limits: Limits,
+    effort: str,
+    progress: Progress | None,
 ) -> _Found:
-    """The bound of a constraint that no dual and no case distinction knows."""
-    bound = constraint_bound(S, constraint)
+    """The bound of a constraint that is no cardinality: no cases, but duals where they pay."""
+    bound, tree = constraint_bound(S, constraint).value, ProofNode()
+    n_open = S.n_features - constraint.forbidden.size
+    sums_help = not isinstance(constraint, L1Budget)
+    if effort != "instant" and sums_help and n_open <= LARGEST_SIZE:
+        bound, tree = propose_for(S, constraint, bound, limits)
     if progress is not None:
-        progress(status(bound.value, incumbent, 0))
+        progress(status(bound, incumbent, 0))
     everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)
-    return _Found(bound.value, everything, ProofNode())
+    return _Found(bound, everything, tree)
 
 
 def _search_proof(
@@ -188,6 +202,7 @@ def _search_proof(
     limits: Limits,
     effort: str,
     progress: Progress | None,
+    n_jobs: int,
 ) -> _Found:
     """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
     tree = ProofNode()
@@ -201,7 +216,7 @@ def _search_proof(
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
         return _Found(standing.bound, standing.problem, tree)
-    bound, _ = branch_and_bound(S, bounded, tree, incumbent, limits, progress)
+    bound = branch_and_bound(S, bounded, tree, incumbent, limits, progress, n_jobs)
     return _Found(bound, standing.problem, tree)
 
 

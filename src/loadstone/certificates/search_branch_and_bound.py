@@ -7,13 +7,16 @@ proof that is written down on the way. Children start from their parent's dual.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
 
+from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.proof_tree import ProofNode, Standing, apply_dual, cases
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
 Progress = Callable[[dict[str, float]], Any]
+#: Open cases that are split together, whatever the number of processes.
+ROUND = 6
 
 
 @dataclass(order=True)
@@ -52,42 +57,108 @@ def branch_and_bound(
     incumbent: Incumbent,
     limits: Limits,
     progress: Progress | None = None,
-) -> tuple[float, int]:
-    """Split the root until the gap closes; returns the proven bound and the node count.
+    n_jobs: int = 1,
+) -> float:
+    """Split the root until the gap closes; returns the proven bound.
 
-    A progress callback that returns True ends the search where it stands.
+    The worst cases are split in rounds of a fixed size, so that the answer is the same for every
+    number of processes. A progress callback that returns True ends the search where it stands.
     """
     order = count()
     closed = incumbent.value
     heap = [_open(root, proof, order)]
     n_nodes = 1
-    while heap:
-        worst = -heap[0].priority
-        if limits.closes(worst, incumbent.value) or limits.out_of_time:
-            break
-        if n_nodes >= limits.max_nodes or limits.proof_bytes > limits.max_proof_bytes:
-            break
-        node = heapq.heappop(heap)
-        assert node.standing.problem is not None
-        feature = _most_undecided(S, node.standing.problem, node.fractional)
-        children = node.proof.branch(feature)
-        for case, child in zip(cases(node.standing.problem, feature), children, strict=True):
-            if case is None:
-                continue
-            n_nodes += 1
-            bounded = _bound_child(S, case, child, node, incumbent, limits)
-            left = bounded.standing
-            done = left.problem is None or left.problem.is_leaf
-            if done or limits.closes(left.bound, incumbent.value):
-                closed = max(closed, left.bound)
-            else:
-                heapq.heappush(heap, _open(bounded, child, order))
-        if progress is not None:
-            bound = max(closed, -heap[0].priority) if heap else closed
-            if progress(status(bound, incumbent, len(heap))):
+    with _workers(n_jobs) as bound_all:
+        while heap:
+            if limits.closes(-heap[0].priority, incumbent.value) or limits.out_of_time:
                 break
-    bounds = [closed, incumbent.value, *(-node.priority for node in heap)]
-    return max(bounds), n_nodes
+            if n_nodes >= limits.max_nodes or limits.proof_bytes > limits.max_proof_bytes:
+                break
+            taken = [heapq.heappop(heap) for _ in range(min(ROUND, len(heap)))]
+            jobs = [job for node in taken for job in _split(S, node)]
+            n_nodes += len(jobs)
+            answers = bound_all(S, jobs, incumbent, limits)
+            for job, answer in zip(jobs, answers, strict=True):
+                job.child.duals, job.child.listed = answer.proof.duals, answer.proof.listed
+                limits.proof_bytes += sum(dual.pairing.nbytes for dual in job.child.duals)
+                if answer.incumbent.value > incumbent.value:
+                    incumbent.value = answer.incumbent.value
+                    incumbent.loading = answer.incumbent.loading
+            for job, answer in zip(jobs, answers, strict=True):
+                left = answer.bounded.standing
+                done = left.problem is None or left.problem.is_leaf
+                if done or limits.closes(left.bound, incumbent.value):
+                    closed = max(closed, left.bound)
+                else:
+                    heapq.heappush(heap, _open(answer.bounded, job.child, order))
+            if progress is not None:
+                bound = max(closed, -heap[0].priority) if heap else closed
+                if progress(status(bound, incumbent, len(heap))):
+                    break
+    return max([closed, incumbent.value, *(-node.priority for node in heap)])
+
+
+@dataclass
+class Job:
+    """A case to bound, where it comes from, and where its proof goes."""
+
+    case: SupportProblem
+    parent: OpenNode
+    child: ProofNode
+
+
+@dataclass
+class Answer:
+    """A bounded case, its proof, and the best component known after it."""
+
+    bounded: Bounded
+    proof: ProofNode
+    incumbent: Incumbent
+
+
+def _split(S: Covariance, node: OpenNode) -> list[Job]:
+    """The two cases of an open node, those that are excluded left aside."""
+    assert node.standing.problem is not None
+    feature = _most_undecided(S, node.standing.problem, node.fractional)
+    children = node.proof.branch(feature)
+    both = zip(cases(node.standing.problem, feature), children, strict=True)
+    return [Job(case, node, child) for case, child in both if case is not None]
+
+
+def bound_case(
+    S: Covariance,
+    case: SupportProblem,
+    standing: Standing,
+    dual: Dual | None,
+    incumbent: Incumbent,
+    limits: Limits,
+) -> Answer:
+    """Bound one case; nothing that is handed over is changed, so that a process can do it."""
+    with one_blas_thread():
+        known, proof = replace(incumbent), ProofNode()
+        bounded = _bound_child(S, case, proof, standing, dual, known, limits)
+    return Answer(bounded, proof, known)
+
+
+Bounder = Callable[[Any, list[Job], Incumbent, Limits], list[Answer]]
+
+
+@contextmanager
+def _workers(n_jobs: int) -> Iterator[Bounder]:
+    """What bounds all cases of a round: one after the other, or in processes."""
+    if n_jobs == 1:
+        yield lambda S, jobs, incumbent, limits: [
+            bound_case(S, job.case, job.parent.standing, job.parent.dual, incumbent, limits)
+            for job in jobs
+        ]
+        return
+    with Parallel(n_jobs=n_jobs, backend="loky", max_nbytes="256K") as parallel:
+        yield lambda S, jobs, incumbent, limits: parallel(
+            delayed(bound_case)(
+                S, job.case, job.parent.standing, job.parent.dual, incumbent, limits
+            )
+            for job in jobs
+        )
 
 
 def status(bound: float, incumbent: Incumbent, n_open: int) -> dict[str, float]:
@@ -111,21 +182,22 @@ def _bound_child(
     S: Covariance,
     case: SupportProblem,
     proof: ProofNode,
-    parent: OpenNode,
+    above: Standing,
+    dual: Dual | None,
     incumbent: Incumbent,
     limits: Limits,
 ) -> Bounded:
     """Instant bounds first, the parent's dual next, a few warm-started steps last."""
     standing = first_standing(S, case, incumbent)
     fractional = np.full(case.features.size, 0.5)
-    standing = _capped(standing, parent.standing.bound)
-    if standing.problem is None or case.is_leaf or parent.dual is None:
-        return Bounded(standing, parent.dual, fractional)
-    before = parent.standing.problem
+    standing = _capped(standing, above.bound)
+    if standing.problem is None or case.is_leaf or dual is None:
+        return Bounded(standing, dual, fractional)
+    before = above.problem
     if case.is_decided and before is not None and case.features.size == before.features.size:
         # Knowing a sign changes no bound, only what the leaves below have to enumerate.
-        return Bounded(standing, parent.dual, fractional)
-    inherited = parent.dual.restrict(np.intersect1d(parent.dual.features, case.features))
+        return Bounded(standing, dual, fractional)
+    inherited = dual.restrict_to(case.features)
     if case.features.size > LARGEST_SIZE:
         return tighten_large(
             S, standing, proof, incumbent, limits, start=inherited, n_steps=20, max_rounds=2
@@ -149,7 +221,6 @@ def _bound_child(
     if bounded.standing.bound < tried.bound and not screened(case, tried.problem):
         # The duals found since prove more, and nothing rests on the inherited one.
         proof.duals.remove(inherited)
-    limits.proof_bytes += sum(dual.pairing.nbytes for dual in proof.duals)
     return bounded
 
 

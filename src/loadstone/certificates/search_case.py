@@ -169,7 +169,6 @@ def _one_round(
     """Propose a dual, round it to a component, evaluate it, screen by it."""
     problem = found.standing.problem
     assert problem is not None
-    begun = time.monotonic()
     proposal = propose_dual(
         matrix,
         problem,
@@ -194,8 +193,7 @@ def _one_round(
         standing = Standing(min(standing.bound, solved.bound), standing.name, solved.problem)
     elif not limits.closes(standing.bound, incumbent.value):
         rough = Evaluation(evaluation.bound, evaluation.top, evaluation.terms[kept])
-        seconds = max(LISTING_SECONDS, time.monotonic() - begun)
-        ended = list_supports(S, left, proposal.dual, rough, proof, incumbent, seconds)
+        ended = list_supports(S, left, proposal.dual, rough, proof, incumbent)
         standing = ended or standing
     return Bounded(standing, proposal.dual, proposal.fractional[kept])
 
@@ -207,11 +205,13 @@ def list_supports(
     rough: Evaluation,
     proof: ProofNode,
     incumbent: Incumbent,
-    seconds: float,
 ) -> Standing | None:
-    """End a case by looking at every support its dual leaves, if that takes few seconds."""
+    """End a case by looking at every support its dual leaves, if they are few.
+
+    How many is a matter of their size, not of the clock: answers must not depend on it.
+    """
     cost = SECONDS_PER_SUPPORT * problem.n_nonzero**2
-    most = min(int(seconds / cost), MOST_SUPPORTS)
+    most = min(int(LISTING_SECONDS / cost), MOST_SUPPORTS)
     supports = open_supports(problem, rough, incumbent.value, most)
     if supports is None:
         return None

@@ -20,11 +20,16 @@ import scipy.optimize
 
 from loadstone.certificates.bound_dual import Dual, best_squares, counted_squares
 from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem, sum_of_best
+from loadstone.certificates.search_lbfgs import descend
 from loadstone.covariance.symmetric import largest_eigenpairs, largest_eigenvalue
 
 LEVELS = (3e-2, 1e-2, 3e-3, 1e-3)
 FACTOR_RANK = 20
 EIGENPAIRS = 40
+#: From this smoothing on, and for as many features, steps are taken in single precision.
+ROUGH_LEVEL = 9e-5
+ROUGH_SIZE = 60
+ROUGH_EIGENPAIRS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +73,11 @@ class SmoothedBound:
     best: float = np.inf
     best_point: Array | None = None
     fractional: Array | None = None
+    rough: Array = field(init=False)
     _thresholds: Array = field(init=False)
 
     def __post_init__(self) -> None:
+        self.rough = self.matrix
         self._thresholds = np.zeros(self.matrix.shape[0])
         self._room = self.problem.free_room()
         self._whole = self.problem if self.outside is None else self._with_outside()
@@ -120,30 +127,39 @@ class SmoothedBound:
         if self.outside is not None:
             weight += float(shares[size:] @ slope)
         self._remember(point, hard_top + sum_of_best(hard, self._whole), shares)
-        shares = shares[:size]
+        shares = shares[:size].astype(point.dtype)
         gradient = np.empty_like(point)
         d_rows, d_scales, d_factor = self.split(gradient)
-        density *= weight
-        np.multiply(pull, (0.5 * shares)[:, None], out=d_rows)
+        density *= density.dtype.type(weight)
+        np.multiply(pull, shares[:, None] / 2, out=d_rows)
         d_rows -= scales[:, None] * density
         d_scales[:] = 2.0 * scales * density.diagonal() - np.einsum("ij,ij->i", rows, density)
         d_factor[:] = 2.0 * (shares[:, None] * factor - density @ factor)
         return soft_top + value, gradient
 
+    def in_precision_of(self, sigma: float) -> SmoothedBound:
+        """The same at another level: single precision will do where much is smoothed."""
+        dtype = np.float32 if sigma >= ROUGH_LEVEL else np.float64
+        if dtype == np.float32 and self.matrix.shape[0] < ROUGH_SIZE:
+            dtype = np.float64
+        self.rough = self.matrix.astype(dtype)
+        self.sigma = sigma
+        return self
+
     def _eigen_part(self, rows: Array, scales: Array, factor: Array) -> tuple[float, float, Array]:
         """Soft-max and maximum of the eigenvalues of M, and the soft-max's gradient."""
         size = self.matrix.shape[0]
         paired = scales[:, None] * rows
-        inner = self.matrix - factor @ factor.T - 0.5 * (paired + paired.T)
+        inner = self.rough - factor @ factor.T - rows.dtype.type(0.5) * (paired + paired.T)
         inner[np.diag_indices(size)] += np.square(scales)
-        kept = min(size, EIGENPAIRS)
+        kept = min(size, EIGENPAIRS if inner.dtype == np.float64 else ROUGH_EIGENPAIRS)
         values, vectors = largest_eigenpairs(inner, kept)
         heat = self.sigma / np.log(size + 1.0)
-        largest = values[-1]
-        powers = np.exp((values - largest) / heat)
+        largest = float(values[-1])
+        powers = np.exp((values - values.dtype.type(largest)) / values.dtype.type(heat))
         total = powers.sum()
         density = (vectors * (powers / total)) @ vectors.T
-        return float(largest + heat * np.log(total)), float(largest), density
+        return float(largest + heat * np.log(total)), largest, density
 
     def _outside_terms(self, top: float) -> tuple[Array, Array]:
         """w_i of the features beyond the working set and their slope in ``top``."""
@@ -155,7 +171,7 @@ class SmoothedBound:
     def _remember(self, point: Array, value: float, shares: Array) -> None:
         if value < self.best:
             self.best = value
-            self.best_point = point.copy()
+            self.best_point = point.astype(np.float64)
             self.fractional = shares[: self.matrix.shape[0]].copy()
         if self.best <= self.target or time.monotonic() > self.deadline:
             raise _EnoughError
@@ -233,7 +249,9 @@ def _unit_of(matrix: Array) -> float:
 
 
 def _descended(bound: SmoothedBound, point: Array, n_steps: int) -> Array:
-    """Where L-BFGS ends at the present smoothing level."""
+    """Where L-BFGS ends at the present smoothing level, in its precision."""
+    if bound.rough.dtype == np.float32:
+        return descend(bound, point.astype(np.float32), n_steps).astype(np.float64)
     options = {"maxiter": n_steps, "maxcor": 10, "ftol": 0.0, "gtol": 1e-12}
     result = scipy.optimize.minimize(bound, point, jac=True, method="L-BFGS-B", options=options)
     return np.asarray(result.x)
@@ -283,8 +301,7 @@ def propose_dual(
     )
     with suppress(_EnoughError):
         for sigma in levels:
-            bound.sigma = sigma
-            point = _descended(bound, point, n_steps)
+            point = _descended(bound.in_precision_of(sigma), point, n_steps)
     assert bound.best_point is not None
     assert bound.fractional is not None
     dual = dual_of(bound.best_point, bound, scale, problem.features)

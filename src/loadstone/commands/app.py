@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from loadstone._version import __version__
+from loadstone.commands.app_examples import datasets_app, demo
 from loadstone.commands.options import (
     OUTPUT,
     Certify,
@@ -33,6 +34,7 @@ from loadstone.commands.options import (
     Seed,
     SignsFile,
     Standardize,
+    TimeLimit,
     Turned,
     WithPath,
     WithReport,
@@ -50,9 +52,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-)
-datasets_app = typer.Typer(
-    help="List and describe the data sets of the papers.", no_args_is_help=True
 )
 app.add_typer(datasets_app, name="datasets")
 
@@ -113,6 +112,7 @@ def fit(
     orthogonality: Orthogonality = None,
     standardize: Standardize = False,
     certify: Certify = None,
+    time_limit: TimeLimit = None,
     seed: Seed = 0,
     labels: Labels = None,
     missing: Missing = "mean",
@@ -153,6 +153,7 @@ def fit(
                 orthogonality=orthogonality,
                 standardize=standardize or None,
                 certify=certify,
+                time_limit=time_limit,
                 random_state=seed or None,
             ),
             with_path=with_path,
@@ -226,9 +227,41 @@ def certify(
     model: ModelFile,
     file: DataFile,
     effort: Effort = "standard",
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For each component.", min=0.0)
+    time_limit: TimeLimit = 60.0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder to write certificate_1.npz, ... to.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
+    labels: Labels = None,
+    missing: Missing = "mean",
+    turned: Turned = False,
+    layer: Layer = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Prove how close the components of a model are to the best possible ones."""
+    terminal = Terminal(quiet, json, debug)
+    with terminal.errors():
+        from loadstone.commands.certificates import certify as run
+
+        reading = _reading(file, labels, missing, turned, layer)
+        run(terminal, model, reading, effort, time_limit, output, force=force)
+
+
+@app.command()
+def verify(
+    certificate: Annotated[
+        Path,
+        typer.Argument(metavar="CERT", help="A certificate, or a model with certificates."),
+    ],
+    file: DataFile,
     labels: Labels = None,
     missing: Missing = "mean",
     turned: Turned = False,
@@ -237,12 +270,16 @@ def certify(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Prove how close the components of a model are to the best possible ones."""
+    """Recompute what a certificate claims from its proof and the data, without any search.
+
+    Ends with exit code 1 where a claim does not hold. tools/verify_certificate.py of the
+    source does the same without loadstone.
+    """
     terminal = Terminal(quiet, json, debug)
     with terminal.errors():
-        from loadstone.commands.models import certify as run
+        from loadstone.commands.certificates import verify as run
 
-        run(terminal, model, _reading(file, labels, missing, turned, layer), effort, time_limit)
+        run(terminal, certificate, _reading(file, labels, missing, turned, layer))
 
 
 @app.command()
@@ -299,49 +336,4 @@ def report(
         run(terminal, model, _reading(file, labels, missing, turned, layer), output, force=force)
 
 
-@datasets_app.command("list")
-def list_datasets(quiet: Quiet = False, json: Json = False, debug: Debug = False) -> None:
-    """List every data set and whether it is at hand."""
-    terminal = Terminal(quiet, json, debug)
-    with terminal.errors():
-        from loadstone.commands.datasets import list_all
-
-        list_all(terminal)
-
-
-@datasets_app.command("show")
-def show_dataset(
-    name: Annotated[str, typer.Argument(help="Name of a data set.")],
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Describe a data set: where it comes from, how to cite it, where it is."""
-    terminal = Terminal(quiet, json, debug)
-    with terminal.errors():
-        from loadstone.commands.datasets import show
-
-        show(terminal, name)
-
-
-@app.command()
-def demo(
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Where to save the picture.", rich_help_panel=OUTPUT),
-    ] = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Show what loadstone does, on 178 wines that come with it.
-
-    Finds three sparse non-negative components, prints their named loadings and the
-    variance they explain beside that of plain PCA, and saves loadstone-demo.png.
-    """
-    terminal = Terminal(quiet, json, debug)
-    with terminal.errors():
-        from loadstone.commands.demo import demo as run
-
-        run(terminal, output, force=force)
+app.command()(demo)

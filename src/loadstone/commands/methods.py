@@ -18,6 +18,7 @@ _FLAGS = {
     "orthogonality": "--orthogonality",
     "standardize": "--standardize",
     "certify": "--certify",
+    "time_limit": "--time-limit",
     "random_state": "--seed",
 }
 

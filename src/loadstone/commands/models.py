@@ -1,4 +1,4 @@
-"""``transform``, ``certify`` and ``report``: what is done with a saved model."""
+"""``transform`` and ``report``: what is done with a saved model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def transform(
     """Project new samples on the components of a model."""
     refuse_existing([output], force=force, inputs=[model_file, reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
-        model, table = _opened(terminal, model_file, reading, steps)
+        model, table = opened(terminal, model_file, reading, steps)
         scores = np.asarray(model.transform(named(table)))
         with writing(output) as temporary:
             write_scores(temporary, scores, table.sample_names, table.labels)
@@ -41,7 +41,7 @@ def report(
 
     refuse_existing([output], force=force, inputs=[model_file, reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
-        model, table = _opened(terminal, model_file, reading, steps)
+        model, table = opened(terminal, model_file, reading, steps)
         steps.next("Summing up")
         summary = summary_of(model, table, None, reading.file)
         Report(summary).save(output)
@@ -50,108 +50,10 @@ def report(
     terminal.result({**summary, "files": [str(output)]})
 
 
-def certify(
-    terminal: Terminal,
-    model_file: Path,
-    reading: Reading,
-    effort: str,
-    time_limit: float | None,
-) -> None:
-    """Prove how close the components of a model are to the best possible ones."""
-    with stages(terminal.err, quiet=terminal.quiet) as steps:
-        model, table = _opened(terminal, model_file, reading, steps)
-        certificates = _certificates(terminal, model, table, effort, time_limit, steps)
-        joint = _joint(model, table, effort, time_limit, steps)
-    for j, certificate in enumerate(certificates):
-        terminal.say(f"component {j + 1}: {certificate}")
-    if joint is not None:
-        terminal.say(joint["sentence"])
-    terminal.result(
-        {
-            "joint": joint,
-            "components": [
-                {
-                    "component": j + 1,
-                    "value": float(c.value),
-                    "upper_bound": float(c.upper_bound),
-                    "ratio": float(c.ratio),
-                    "is_optimal": bool(c.is_optimal),
-                    "proof": str(c.proof),
-                    "sentence": str(c),
-                }
-                for j, c in enumerate(certificates)
-            ],
-        }
-    )
-
-
-def _certificates(
-    terminal: Terminal,
-    model: Any,
-    table: Table,
-    effort: str,
-    time_limit: float | None,
-    steps: Stages,
-) -> list[Any]:
-    from loadstone.certificates import prove
-    from loadstone.estimators.found import Task
-    from loadstone.estimators.reading import read
-    from loadstone.estimators.sequential import SequentialComponents
-    from loadstone.extraction import competitions
-    from loadstone.selection.certify import certify as certify_one
-
-    standardize = model.scale_ is not None
-    limits: dict[str, Any] = {"effort": effort, "time_limit": time_limit}
-    if not isinstance(model, SequentialComponents):
-        w = model.components_[0]
-        if model.n_components_ > 1:
-            terminal.note(
-                "note: this method searches jointly; only the first component is certified"
-            )
-        steps.next("Certifying component 1")
-        size, nonnegative = int(np.count_nonzero(w)), bool((w >= 0).all())
-        X = named(table)
-        return [
-            certify_one(
-                X, w, n_nonzero=size, nonnegative=nonnegative, standardize=standardize, **limits
-            )
-        ]
-    data = read(named(table), standardize=standardize)
-    task = Task(data, np.random.default_rng(0))
-    loadings = model.components_.T
-    compete = competitions(loadings, model.constraints_on(data), model.plan(task))
-    steps.next(f"Certifying {model.n_components_} component(s)", model.n_components_)
-    certificates = []
-    for w, (constraint, earlier) in zip(loadings.T, compete, strict=True):
-        certificates.append(prove(data.S, constraint, w, earlier=earlier, **limits))
-        steps.advance()
-    return certificates
-
-
-def _joint(
-    model: Any, table: Table, effort: str, time_limit: float | None, steps: Stages
-) -> dict[str, Any] | None:
-    """What is proven about all components together; ``None`` where they were searched jointly."""
-    from loadstone.estimators.found import Task
-    from loadstone.estimators.reading import read
-    from loadstone.estimators.sequential import SequentialComponents
-    from loadstone.extraction import prove_jointly
-    from loadstone.report.evidence import joint_as_json
-
-    if not isinstance(model, SequentialComponents) or model.n_components_ < 2:
-        return None
-    steps.next("Certifying all components together")
-    data = read(named(table), standardize=model.scale_ is not None)
-    plan = model.plan(Task(data, np.random.default_rng(0)))
-    constraints = model.constraints_on(data)
-    loadings = model.components_.T
-    proven = prove_jointly(data.S, loadings, constraints, plan, effort, time_limit=time_limit)
-    return joint_as_json(proven)
-
-
-def _opened(
+def opened(
     terminal: Terminal, model_file: Path, reading: Reading, steps: Stages
 ) -> tuple[Any, Table]:
+    """A model, and the table with the features it was fitted to."""
     from loadstone.estimators.model_file import load_model
     from loadstone.estimators.projection import groups_of
 
@@ -159,13 +61,13 @@ def _opened(
     model = load_model(model_file)
     steps.next(f"Reading {reading.file.name}")
     # Only tables of features with groups have columns that describe features.
-    table = _matched(replace(reading, described=groups_of(model) is not None).table(), model)
+    table = matched(replace(reading, described=groups_of(model) is not None).table(), model)
     for note in table.notes:
         terminal.note(f"note: {note}")
     return model, table
 
 
-def _matched(table: Table, model: Any) -> Table:
+def matched(table: Table, model: Any) -> Table:
     """The features of the model, found by name where both have names."""
     wanted = getattr(model, "feature_names_in_", None)
     if wanted is None or table.feature_names is None:

@@ -117,6 +117,14 @@ Certify = Annotated[
         metavar="EFFORT", help="Prove how good each component is: instant, standard or full."
     ),
 ]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="For the proof of each component; 60 unless told otherwise.",
+        min=0.0,
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of random starts.")]
 WithPath = Annotated[
     bool,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,6 +27,13 @@ class Stages:
         self._progress.update(self._task, advance=1)
         if text is not None:
             self._progress.update(self._task, description=text)
+
+    def proof(self, status: Mapping[str, float]) -> None:
+        """How far a proof has come: the gap that is left and the cases that are open."""
+        size = abs(status["incumbent"])
+        gap = f"{status['gap'] / size:.3%}" if size > 0 else f"{status['gap']:.3g}"
+        text = f"Proving: gap {gap}, {int(status['open'])} open case(s)"
+        self._progress.update(self._task, description=text)
 
     def _finish(self) -> None:
         if self._task is not None:
@@ -62,8 +69,10 @@ class ComponentProgress:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """A task begins."""
 
-    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> bool:
         """A task has ended; never asks to stop."""
-        if context.parent is not None:
+        if metadata and "gap" in metadata:
+            self._steps.proof(metadata)
+        elif context.parent is not None:
             self._steps.advance()
         return False

@@ -224,8 +224,33 @@ class Groups:
     def _largest_sum(self, terms: Array) -> Array:
         open_terms = np.array(terms)
         open_terms[self.forbidden] = 0
-        total: Array = (open_terms * self._kept(open_terms)).sum(axis=0)
+        sums = np.empty((self._n_labels, open_terms.shape[1]), dtype=open_terms.dtype)
+        for groups, members in self._by_size:
+            # Groups of about one size are sorted together; places that are missing hold zeros.
+            part = np.where((members >= 0)[..., None], open_terms[members], 0)
+            n_kept = part.shape[1] if self.per_group is None else self.per_group
+            if n_kept < part.shape[1]:
+                part.partition(part.shape[1] - n_kept, axis=1)
+                part = part[:, part.shape[1] - n_kept :]
+            sums[groups] = part.sum(axis=1)
+        n_used = min(self.n_groups, self._n_labels)
+        sums.partition(self._n_labels - n_used, axis=0)
+        total: Array = sums[self._n_labels - n_used :].sum(axis=0)
         return total
+
+    @cached_property
+    def _by_size(self) -> list[tuple[Indices, Indices]]:
+        """Groups of similar sizes, and their members in rows, filled up with -1."""
+        sizes = np.bincount(self._codes)
+        scale = np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.intp)
+        found = []
+        for level in np.unique(scale):
+            groups = np.flatnonzero(scale == level)
+            place = np.arange(sizes[groups].max())
+            at = np.minimum(self._starts[groups, None] + place, self._order.size - 1)
+            members = np.where(place < sizes[groups, None], self._order[at], -1)
+            found.append((groups, members))
+        return found
 
     def bound_to(
         self, n_features: int, names: Sequence[str] | None = None, constant: Array | None = None

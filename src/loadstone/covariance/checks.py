@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array
 from loadstone._sklearn_compat import _check_sample_weight
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.moments import Moments
+from loadstone.covariance.opened import is_dask_frame, opened, without_rows_read
 from loadstone.covariance.protocol import Array
 
 #: Names of features, as data frames have them.
@@ -25,12 +26,15 @@ UNEVEN = 1e4
 _ARRAYS: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 
 
-def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False) -> Any:
+def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: bool = False) -> Any:
     """``X`` as float ndarray, memmap, CSR/CSC or Dask array; never copied without need.
 
     scikit-learn's own check turns a Dask array into an ndarray and reads a mapped file
     twice; both go around it, and their values are checked with the moments.
     """
+    if is_dask_frame(X):
+        _refuse_text_columns(without_rows_read(X), unseen=True)
+    X = opened(X, lazy=lazy)
     if is_dask(X) or isinstance(X, np.memmap):
         return _check_out_of_core(X, min_samples)
     _refuse_text_columns(X)
@@ -91,15 +95,15 @@ def _check_out_of_core(X: Any, min_samples: int) -> Any:
     return X
 
 
-def _refuse_text_columns(X: Any) -> None:
-    """Name the columns of a data frame that hold no numbers."""
+def _refuse_text_columns(X: Any, *, unseen: bool = False) -> None:
+    """Name the columns of a data frame that hold no numbers; what is unseen may be anything."""
     columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
     if columns is None or dtypes is None or callable(dtypes):
         return
     bad = [
         str(c)
         for i, (c, dtype) in enumerate(zip(columns, list(dtypes), strict=False))
-        if _is_text(dtype) or (str(dtype) == "object" and _holds_text(X.iloc[:, i]))
+        if _is_text(dtype) or (str(dtype) == "object" and (unseen or _holds_text(X.iloc[:, i])))
     ]
     if bad:
         msg = (

@@ -129,7 +129,7 @@ def rows_of(X: Any) -> Rows:
 
 def is_dask(X: Any) -> bool:
     """Whether ``X`` is a Dask array, found out without importing Dask."""
-    return type(X).__module__.split(".")[0] == "dask" and hasattr(X, "to_delayed")
+    return type(X).__module__.startswith("dask.array") and hasattr(X, "to_delayed")
 
 
 def float_dtype(dtype: Any) -> np.dtype[Any]:

@@ -68,8 +68,8 @@ def refuse_lost(sums: Scatter, constant: Support, names: Array | None) -> None:
     if bad.size:
         msg = (
             f"the variance of feature(s) {named_features(bad, names)} has lost its digits (its "
-            f"rounding may exceed {MAX_ROUNDING:g} of it): too much was subtracted, or sparse values "
-            "lie far from zero. Merge the parts that are left instead of subtracting the others, "
-            "hand over dense rows, or subtract a constant from these features first"
+            f"rounding may exceed {MAX_ROUNDING:g} of it): too much was subtracted. Merge the parts that "
+            "are left instead of subtracting the others, or subtract a constant from these features "
+            "first"
         )
         raise LostDigitsError(msg)

@@ -156,26 +156,26 @@ def _where_full(rows: Rows, near: Array) -> Array:
     return result
 
 
-def _shifted(block: Any, reference: Array) -> Any:
+def shifted(block: Any, reference: Array) -> Any:
     """A sparse block without the reference point; zeros of shifted features are written out."""
     moved = np.flatnonzero(reference)
     if moved.size == 0:
         return block
-    shifted = sparse.csc_array(block, copy=True)
-    shifted.sum_duplicates()
-    counts = np.diff(shifted.indptr)
-    shifted.data -= np.repeat(reference, counts)
+    entries = sparse.csc_array(block, copy=True)
+    entries.sum_duplicates()
+    counts = np.diff(entries.indptr)
+    entries.data -= np.repeat(reference, counts)
     lacking = moved[counts[moved] < block.shape[0]]
     if lacking.size == 0:
-        return shifted.tocsr()
+        return entries.tocsr()
     absent = [
-        np.setdiff1d(np.arange(block.shape[0]), shifted.indices[slice(*shifted.indptr[j : j + 2])])
+        np.setdiff1d(np.arange(block.shape[0]), entries.indices[slice(*entries.indptr[j : j + 2])])
         for j in lacking
     ]
     columns = np.repeat(lacking, [rows.size for rows in absent])
     places = (np.concatenate(absent), columns)
     filled = sparse.coo_array((-reference[columns], places), shape=block.shape)
-    return (shifted + filled.tocsc()).tocsr()
+    return (entries + filled.tocsc()).tocsr()
 
 
 def _finish(
@@ -244,7 +244,7 @@ def _gram_sums(
     """
     if sparse.issparse(block):
         own, squares = sparse_sums(block, near.astype(np.float64), w)
-        block = _shifted(block, reference)
+        block = shifted(block, reference)
         ones = np.ones(block.shape[0]) if w is None else w.astype(np.float64)
         right = block[:, tile.start :]
         weighted = block[:, tile] if w is None else sparse.diags_array(w) @ block[:, tile]

@@ -19,10 +19,13 @@ class Passes:
         Told ``report("pass 3", n_passes=3)`` after the third one.
     n_done : int
         Passes so far.
+    outer : Passes or None
+        Somebody who has been listening for longer, and hears of the same passes.
     """
 
     report: Callable[..., Any]
     n_done: int = 0
+    outer: Passes | None = None
 
 
 _PASSES: ContextVar[Passes | None] = ContextVar("loadstone_passes", default=None)
@@ -31,7 +34,7 @@ _PASSES: ContextVar[Passes | None] = ContextVar("loadstone_passes", default=None
 @contextmanager
 def telling_passes(report: Callable[..., Any]) -> Iterator[Passes]:
     """Tell ``report`` of every pass over the data within this block."""
-    passes = Passes(report)
+    passes = Passes(report, outer=_PASSES.get())
     token = _PASSES.set(passes)
     try:
         yield passes
@@ -48,7 +51,7 @@ def pass_number() -> int:
 def pass_done() -> None:
     """Count a pass that is over, and tell of it."""
     passes = _PASSES.get()
-    if passes is None:
-        return
-    passes.n_done += 1
-    passes.report(f"pass {passes.n_done}", n_passes=passes.n_done)
+    while passes is not None:
+        passes.n_done += 1
+        passes.report(f"pass {passes.n_done}", n_passes=passes.n_done)
+        passes = passes.outer

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.covariance.containers import Rows, is_dask, rows_of
+from loadstone.covariance.cost import refuse_beyond_memory
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import (
@@ -99,6 +100,7 @@ def covariance_of(
         n, mean, matrix = accumulate_gram(rows, weights)
         moments = moments_of(n, mean, matrix.diagonal(), rows.dtype, standardize=standardize)
         return ExplicitCovariance(scaled(matrix, moments, rows.dtype), n), moments
+    refuse_beyond_memory(rows)
     n, mean, variance = accumulate_moments(rows, weights)
     moments = moments_of(n, mean, variance, rows.dtype, standardize=standardize)
     return DataCovariance(rows, moments, weights), moments

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from loadstone._sklearn_compat import _get_feature_names
 from loadstone.covariance.checks import check_block_weights, check_rows
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.explicit import ExplicitCovariance
@@ -19,6 +18,7 @@ from loadstone.covariance.lost_digits import (
     refuse_not_finite,
 )
 from loadstone.covariance.moments import Moments
+from loadstone.covariance.opened import feature_names
 from loadstone.covariance.protocol import Array
 from loadstone.covariance.route import moments_of, scaled
 from loadstone.covariance.scatter import Scatter, accumulate_scatter
@@ -125,7 +125,7 @@ class SampleCovariance:
         -------
         list of SampleCovariance
         """
-        names = _get_feature_names(X)
+        names = feature_names(X)
         checked = check_rows(X, min_samples=1)
         rows = rows_of(checked)
         refuse_large(rows.shape[1], n_parts)

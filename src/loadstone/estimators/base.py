@@ -14,6 +14,7 @@ name. Class variables are no parameters and are marked ``ClassVar``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self, dataclass_transform
 
@@ -21,6 +22,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from loadstone._sklearn_compat import BaseEstimator, CallbackSupportMixin, _fit_context
+from loadstone.covariance import Covariance
+from loadstone.covariance.opened import is_out_of_core
+from loadstone.covariance.passes import telling_passes
 from loadstone.estimators.attributes import CERTIFICATES, COMPONENTS, INPUT, Attribute
 from loadstone.estimators.docstring import composed
 from loadstone.estimators.found import Fitted, Found, Task, store, tell
@@ -105,7 +109,9 @@ class FitMixin(CallbackSupportMixin):
         self : object
             Fitted; as it was before if the fit is refused or interrupted.
         """
-        return self._fit(self._read(X, sample_weight))
+        # Passes are steps too, and nobody knows how many there will be.
+        n_steps = None if is_out_of_core(X) else self._n_tasks()
+        return self._fit(lambda: self._read(X, sample_weight), n_steps)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_covariance(self, S: Any, n_samples: float | None = None) -> Self:
@@ -123,7 +129,10 @@ class FitMixin(CallbackSupportMixin):
         self : object
             Fitted, with ``mean_`` zero where the matrix comes without a mean.
         """
-        return self._fit(read_covariance(S, n_samples, standardize=bool(self.standardize)))
+        n_steps = None if isinstance(S, Covariance) else self._n_tasks()
+        return self._fit(
+            lambda: read_covariance(S, n_samples, standardize=bool(self.standardize)), n_steps
+        )
 
     def _read(self, X: Any, sample_weight: Any) -> Reading:
         return read(
@@ -136,14 +145,17 @@ class FitMixin(CallbackSupportMixin):
             keep_rows=self._needs_rows(),
         )
 
-    def _fit(self, data: Reading) -> Self:
-        tell(data.minding_units(standardize=self.standardize))
-        data = in_memory(data) if self._looks_at_all() else data
-        context = self._init_callback_context(max_subtasks=self._n_tasks())
+    def _fit(self, reading: Callable[[], Reading], n_steps: int | None) -> Self:
+        context = self._init_callback_context(max_subtasks=n_steps)
         context.call_on_fit_task_begin(estimator=self)
-        found = self._search(Task(data, seeded(self.random_state), _Callbacks(self, context)))
-        tell(found)
-        store(self, data, found)
+        report = _Callbacks(self, context)
+        with telling_passes(report):
+            data = reading()
+            tell(data.minding_units(standardize=self.standardize))
+            data = in_memory(data) if self._looks_at_all() else data
+            found = self._search(Task(data, seeded(self.random_state), report))
+            tell(found)
+            store(self, data, found)
         context.call_on_fit_task_end(estimator=self)
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +40,8 @@ class ExactSparsePCA(SequentialComponents):
         Seconds for the proof of each component. Reaching it is not an error.
     gap_tol : float, default=1e-6
         Relative gap at which a component counts as optimal.
+    n_jobs : int, default=1
+        Processes that branch and bound uses; the answer is the same for every number.
     orthogonality : {"none", "disjoint"}, default="none"
         ``"disjoint"``: no feature serves two components.
     max_iter : int, default=300
@@ -83,6 +85,7 @@ class ExactSparsePCA(SequentialComponents):
 
     time_limit: float | None = 60.0
     gap_tol: float = 1e-6
+    n_jobs: int = 1
     deflation: str = "schur"
     forced: Any = None
     max_iter: int = 300
@@ -91,13 +94,18 @@ class ExactSparsePCA(SequentialComponents):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "time_limit": [None, Interval(Real, 0, None, closed="neither")],
         "gap_tol": [NOT_NEGATIVE],
+        "n_jobs": [Integral],
     }
     _attributes: ClassVar[dict[str, Attribute]] = WITH_PROOFS
 
     def _solver(self, task: Task) -> ExactSearch:
         search = Portfolio(greedy=True, max_iter=self.max_iter, tol=self.tol)
         return ExactSearch(
-            search=search, time_limit=self.time_limit, gap_tol=self.gap_tol, progress=task.proof
+            search=search,
+            time_limit=self.time_limit,
+            gap_tol=self.gap_tol,
+            progress=task.proof,
+            n_jobs=self.n_jobs,
         )
 
     def _n_tasks(self) -> int | None:
@@ -123,6 +131,7 @@ class ExactSparsePCA(SequentialComponents):
                     effort="full",
                     time_limit=self.time_limit,
                     gap_tol=self.gap_tol,
+                    n_jobs=self.n_jobs,
                     earlier=earlier,
                 )
             else:

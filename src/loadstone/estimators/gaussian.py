@@ -111,7 +111,7 @@ class GaussianComponents(Components):
             Lazy where ``X`` is a Dask array.
         """
         model = self._model()
-        rows = check_new_rows(self, X, allow_nan=True)
+        rows = check_new_rows(self, X, allow_nan=True, lazy=True)
         if has_missing(rows):
             scores = model.observed_scores(*self._centred(rows)).mean
             return scores.astype(float_dtype(rows.dtype))

@@ -66,7 +66,9 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Lazy where ``X`` is a Dask array.
         """
         check_is_fitted(self)
-        return project(check_new_rows(self, X), self.components_.T, self.mean_, self.scale_)
+        return project(
+            check_new_rows(self, X, lazy=True), self.components_.T, self.mean_, self.scale_
+        )
 
     def inverse_transform(self, X: Any) -> Any:
         """Least-squares reconstruction of the data from its scores.
@@ -101,7 +103,7 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             In the units of ``X``.
         """
         check_is_fitted(self)
-        rows = check_new_rows(self, X)
+        rows = check_new_rows(self, X, lazy=True)
         return self._from_projections(project(rows, self.components_.T, self.mean_, self.scale_))
 
     def _from_projections(self, Z: Any) -> Any:

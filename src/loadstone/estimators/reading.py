@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from loadstone._sklearn_compat import _get_feature_names
 from loadstone.covariance import (
     Array,
     Covariance,
@@ -28,6 +27,7 @@ from loadstone.covariance.checks import (
 )
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.given import check_covariance
+from loadstone.covariance.opened import feature_names, opened
 from loadstone.solvers.incomplete_rows import (
     has_missing,
     refuse_empty,
@@ -112,13 +112,13 @@ def read(
     if isinstance(X, SampleCovariance):
         _refuse_asking_for_rows(sample_weight, route, keep_rows=keep_rows)
         return read_sample(X, standardize=standardize)
-    if keep_rows and is_dask(X):
+    if keep_rows and (is_dask(X) or opened(X, lazy=True) is not X):
         msg = (
             "this needs its rows in memory, and X is a Dask array; use X.compute() where it fits, or "
             "use cardinality_path on a Dask array"
         )
         raise TypeError(msg)
-    names = _get_feature_names(X)
+    names = feature_names(X)
     rows = check_rows(X, allow_nan=missing)
     weights = check_weights(sample_weight, rows)
     if missing and has_missing(rows):
@@ -219,7 +219,7 @@ def read_covariance(
             msg = f"n_samples={n_samples}, but the SampleCovariance has {S.n_samples}; leave it out"
             raise ValueError(msg)
         return read_sample(S, standardize=standardize)
-    names = _get_feature_names(S)
+    names = feature_names(S)
     given = _counted(S, n_samples) if isinstance(S, Covariance) else check_covariance(S, n_samples)
     if isinstance(given, DataCovariance) and not standardize:
         return Reading(S=given, moments=given.moments, remarks=constant_remark(given.moments, None))

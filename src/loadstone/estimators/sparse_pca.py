@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,7 +66,11 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     certify : {False, "instant", "standard", "full"}, default=False
         Prove how close each component is to the best possible one: by bounds read off
         the matrix, by the dual bound (seconds for hundreds of features), or by branch
-        and bound as well (up to a proven optimum, without a time limit).
+        and bound as well (up to a proven optimum, or the time limit).
+    time_limit : float or None, default=60
+        Seconds for the proof of each component; reaching it leaves the best bound so far.
+    n_jobs : int, default=1
+        Processes that branch and bound uses; the answer is the same for every number.
 
     Attributes
     ----------
@@ -130,6 +134,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     max_iter: int = 100
     tol: float = 1e-6
     certify: Any = False
+    time_limit: float | None = 60.0
+    n_jobs: int = 1
 
     n_nonzero_: ClassVar[int]
     size_path_: ClassVar[dict[str, Array]]
@@ -141,6 +147,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         "objective": [StrOptions({"variance", "recovery", "sum"})],
         "effort": [StrOptions(set(PORTFOLIOS))],
         "certify": [Options(bool, {False}), StrOptions(set(CERTIFICATE_EFFORTS))],
+        "time_limit": [None, Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [Integral],
     }
     _attributes: ClassVar[dict[str, Attribute]] = WITH_PROOFS
 
@@ -250,6 +258,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
                 constraint,
                 w,
                 effort=self.certify,
+                time_limit=self.time_limit,
+                n_jobs=self.n_jobs,
                 earlier=earlier,
                 progress=task.proof,
             )

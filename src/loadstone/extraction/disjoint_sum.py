@@ -114,12 +114,16 @@ def _exact(S: Covariance, problem: JointProblem) -> _Deal:
     W = np.zeros((S.n_features, problem.count), dtype=S.dtype)
     values = np.zeros(problem.count)
     for t, support in enumerate(best_disjoint_sum(matrix, problem).supports):
+        if support.size == 0:
+            # More components than features.
+            continue
         nonnegative = problem.problems[t].nonnegative
         part = matrix[np.ix_(support, support)]
         values[t], w = support_optimum(part, nonnegative=nonnegative)
         if w is not None:
             W[at[support], t] = w
-    return _Deal(W, values)
+    used = W.any(axis=0)
+    return _Deal(W[:, used], values[used])
 
 
 def _starts(S: Covariance, r: int, rng: np.random.Generator) -> list[Array]:
@@ -136,7 +140,7 @@ def _ordered(deal: _Deal, rules: Sequence[LoadingConstraint]) -> Array:
     """Those with the largest variance first, where every rule allows it."""
     order = np.argsort(-deal.values, kind="stable")
     W = deal.W[:, order]
-    allowed = all(rule.allows(w) for rule, w in zip(rules, W.T, strict=True))
+    allowed = all(rule.allows(w) for rule, w in zip(rules, W.T, strict=False))
     return W if allowed else deal.W
 
 

@@ -24,13 +24,14 @@ def certify(
     n_nonzero: Any = None,
     nonnegative: bool = False,
     effort: str = "standard",
-    time_limit: float | None = None,
+    time_limit: float | None = 60.0,
     standardize: bool = False,
     is_covariance: bool = False,
     forced: Any = None,
     forbidden: Any = None,
     constraint: Constraint | None = None,
     random_state: int = 0,
+    n_jobs: int = 1,
 ) -> Certificate:
     """Prove how close a component is to the best possible one.
 
@@ -48,7 +49,7 @@ def certify(
         Whether competing components may only have loadings >= 0.
     effort : {"instant", "standard", "full"}, default="standard"
         Milliseconds, seconds, or as long as it takes (see ``time_limit``).
-    time_limit : float, optional
+    time_limit : float or None, default=60
         Seconds after which the best bound so far is returned.
     standardize : bool, default=False
         Scale each feature to unit variance first.
@@ -61,6 +62,8 @@ def certify(
         ``forced`` and ``forbidden``; one of :mod:`loadstone.constraints`.
     random_state : int, default=0
         Seed of the search, where ``component`` is ``None``.
+    n_jobs : int, default=1
+        Processes that branch and bound uses; the answer is the same for every number.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def certify(
     )
     (allowed,) = rival.constraints_on(reading)
     loading = _loading(component, rival, Task(reading, seeded(random_state)))
-    return prove(reading.S, allowed, loading, effort=effort, time_limit=time_limit)
+    return prove(reading.S, allowed, loading, effort=effort, time_limit=time_limit, n_jobs=n_jobs)
 
 
 def _loading(component: Any, rival: SparsePCA, task: Task) -> Array:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from loadstone._sklearn_compat import BaseEstimator, StrOptions, TransformerMixin
 from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask
+from loadstone.covariance.opened import feature_names, is_dask_frame, opened
 from loadstone.estimators.base import FitMixin, field
 from loadstone.estimators.checks import check_new_rows, check_sizes
 from loadstone.estimators.found import Task
@@ -203,10 +204,11 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         X_kept : array of shape (n_samples, n_features_to_select_)
             In the order of the features; lazy where ``X`` is a Dask array.
         """
-        if not is_dask(X):
-            return super().transform(X)
         check_is_fitted(self)
-        return check_new_rows(self, X)[:, np.flatnonzero(self.support_)]
+        X = opened(X, lazy=True) if feature_names(X) is None else X
+        if not is_dask(X) and not is_dask_frame(X):
+            return super().transform(X)
+        return check_new_rows(self, X, lazy=True)[:, np.flatnonzero(self.support_)]
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)

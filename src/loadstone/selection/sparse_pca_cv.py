@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -11,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
-from sklearn.utils.parallel import Parallel, delayed
 
-from loadstone._sklearn_compat import StrOptions, _get_feature_names
+from loadstone._sklearn_compat import StrOptions
+from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, SampleCovariance
 from loadstone.covariance.checks import check_rows, check_weights
-from loadstone.covariance.lost_digits import LostDigitsError
+from loadstone.covariance.opened import feature_names
 from loadstone.covariance.scores import share_explained
-from loadstone.estimators.base import Components, field, seeded
+from loadstone.estimators.base import Components, field
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.estimators.sparse_pca import SparsePCA
@@ -32,6 +31,7 @@ from loadstone.selection.folds import (
     read_in_folds,
 )
 from loadstone.selection.path import automatic_sizes
+from loadstone.selection.path_solver import loadings_of_sizes
 from loadstone.solvers.portfolio import PORTFOLIOS
 
 #: Sizes tried where none are given.
@@ -141,16 +141,14 @@ class SparsePCACV(Components):
             self._check_given_folds(X, sample_weight)
             return read_in_folds(X, standardize=bool(self.standardize))
         if self.route != "data":
-            names, rows = _get_feature_names(X), check_rows(X)
+            names, rows = feature_names(X), check_rows(X)
             weights, folds = check_weights(sample_weight, rows), self._folds(rows)
             for fold in folds:
                 _refuse_weightless(weights, fold)
             parts = covariances_of_folds(rows, folds, sample_weight)
-            # Sparse data far from zero keeps its digits only as rows.
-            with suppress(LostDigitsError):
-                if parts is not None:
-                    named = [replace(part, names=names) for part in parts]
-                    return read_in_folds(named, standardize=bool(self.standardize))
+            if parts is not None:
+                named = [replace(part, names=names) for part in parts]
+                return read_in_folds(named, standardize=bool(self.standardize))
         return super()._read(X, sample_weight)
 
     def _check_given_folds(self, parts: Any, sample_weight: Any) -> None:
@@ -206,15 +204,14 @@ class SparsePCACV(Components):
         return list(cv.split(rows))
 
     def _cross_validate(self, task: Task, folds: Sequence[Fold | HeldOut], sizes: Array) -> Array:
-        finished: Iterator[float] = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(_held_out_score)(self._model(int(k), self.effort), task.data, fold)
-            for k in sizes
-            for fold in folds
-        )
+        model = self._model(int(sizes[0]), self.effort)
+        calls = ((model, task.data, fold, sizes) for fold in folds)
         scores = np.empty((len(sizes), len(folds)))
-        for index, size in enumerate(sizes):
-            scores[index] = [next(finished) for _ in folds]
-            task.report(f"{size} features", n_nonzero=int(size), score=float(scores[index].mean()))
+        for index, found in enumerate(in_parallel(_held_out_scores, calls, self.n_jobs)):
+            scores[:, index] = found
+            task.report(f"fold {index + 1}", fold=index, n_folds=len(folds))
+        for size, score in zip(sizes, scores.mean(axis=1), strict=True):
+            task.report(f"{size} features", n_nonzero=int(size), score=float(score))
         return scores
 
     def _model(self, n_nonzero: int, effort: str) -> SparsePCA:
@@ -231,30 +228,28 @@ class SparsePCACV(Components):
         )
 
 
-def _held_out_score(model: SparsePCA, data: Reading, fold: Fold | HeldOut) -> float:
+def _held_out_scores(
+    model: SparsePCA, data: Reading, fold: Fold | HeldOut, sizes: Array
+) -> list[float]:
     """Share of the held-out variance that components of the other samples reconstruct."""
     if isinstance(fold, HeldOut):
-        alone = Task(fold.train, seeded(model.random_state))
-        return fold.share_explained(model._search(alone).loadings)
+        return [fold.share_explained(W) for W in loadings_of_sizes(model, fold.train, sizes)]
     train, test = fold
     weights = data.weights
     _refuse_weightless(weights, fold)
-    rows = _safe_indexing(data.rows, train)
     part = read_rows(
-        rows,
+        _safe_indexing(data.rows, train),
         None if weights is None else weights[train],
         standardize=bool(model.standardize),
         route=model.route,
         n_products=model._expected_products(),
     )
-    found = model._search(Task(part, seeded(model.random_state)))
-    return share_explained(
-        _safe_indexing(data.rows, test),
-        found.loadings,
-        part.moments.mean,
-        part.moments.scale,
-        None if weights is None else weights[test],
-    )
+    held_out = _safe_indexing(data.rows, test)
+    moments, w = part.moments, None if weights is None else weights[test]
+    return [
+        share_explained(held_out, W, moments.mean, moments.scale, w)
+        for W in loadings_of_sizes(model, part, sizes)
+    ]
 
 
 def _refuse_weightless(weights: Array | None, fold: Fold) -> None:

@@ -15,17 +15,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
-from loadstone._sklearn_compat import _get_feature_names
+from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, SampleCovariance
-from loadstone.covariance.checks import check_rows
+from loadstone.covariance.checks import check_rows, check_weights
+from loadstone.covariance.containers import is_dask
+from loadstone.covariance.opened import feature_names, is_dask_frame
+from loadstone.covariance.route import MAX_GRAM_BYTES
 from loadstone.estimators.base import FitMixin, seeded
 from loadstone.estimators.found import Task
 from loadstone.selection.folds import are_covariances, merged
 
 #: Fewer blocks have too few different halves.
 MIN_BLOCKS = 8
+#: Blocks that the rows of a Dask array are dealt out to.
+MAX_BLOCKS = 64
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ def stability_selection(
     *,
     n_subsamples: int = 100,
     threshold: float = 0.6,
+    sample_weight: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> StabilitySelection:
@@ -98,17 +103,21 @@ def stability_selection(
     estimator : object
         With ``fit`` and, once fitted, ``components_`` (features with a non-zero loading in
         any component count as chosen) or ``get_support``.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Data. Or a list of at least 8 :class:`SampleCovariance`, one for each block of rows,
-        of about the same size and in no particular order; halves of the blocks are drawn then.
+    X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+        Data. The rows of a Dask array are dealt out to up to 64 blocks at random, whose
+        covariances take one pass, and halves of the blocks are drawn. Or a list of at least 8
+        :class:`SampleCovariance`, one for each block of rows, of about the same size and in no
+        particular order, of which halves are drawn as well.
     n_subsamples : int, default=100
         Random halves of the samples, drawn without replacement.
     threshold : float, default=0.6
         Frequency in (0.5, 1] from which a feature is selected.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many samples each row stands for; halves are halves of the rows.
     random_state : int, RandomState instance or None, default=0
         Seed of the subsamples.
     n_jobs : int or None, default=None
-        Fits in parallel, by joblib.
+        Fits in parallel, by joblib, with one BLAS thread each.
 
     Returns
     -------
@@ -133,19 +142,22 @@ def stability_selection(
     >>> result.selected
     array([ 5,  6, 11])
     """
-    by_blocks = _are_blocks(X, estimator)
-    names = X[0].names if by_blocks else _get_feature_names(X)
+    rng = check_random_state(random_state)
+    if is_dask(X) or is_dask_frame(X):
+        X, sample_weight = _dealt_out(X, sample_weight, rng), None
+    by_blocks = _are_blocks(X, estimator, sample_weight)
+    names = X[0].names if by_blocks else feature_names(X)
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     _check(n_samples, n_subsamples, threshold)
-    rng = check_random_state(random_state)
     halves = [rng.permutation(n_samples)[: n_samples // 2] for _ in range(n_subsamples)]
     choose: Callable[..., Array] = _elsewhere
     if isinstance(estimator, FitMixin):
         estimator.check_parameters()
         choose = _searched
         X = X if by_blocks else check_rows(X, allow_nan=True)
-    chosen = Parallel(n_jobs=n_jobs)(delayed(choose)(estimator, X, half, names) for half in halves)
-    counts = np.asarray(chosen, dtype=float)
+    weights = None if by_blocks else check_weights(sample_weight, X)
+    calls = ((estimator, X, weights, half, names) for half in halves)
+    counts = np.asarray(list(in_parallel(choose, calls, n_jobs)), dtype=float)
     frequency = counts.mean(axis=0)
     order = np.argsort(-frequency, kind="stable")
     q = float(counts.sum(axis=1).mean())
@@ -160,7 +172,31 @@ def stability_selection(
     )
 
 
-def _are_blocks(X: Any, estimator: Any) -> bool:
+def _dealt_out(X: Any, sample_weight: Any, rng: np.random.RandomState) -> list[SampleCovariance]:
+    """Covariances of blocks of rows drawn at random, as many as fit; one pass."""
+    names, rows = feature_names(X), check_rows(X)
+    n_samples, n_features = rows.shape
+    if n_features > n_samples:
+        msg = (
+            f"X is a Dask array with more features ({n_features}) than samples ({n_samples}), of "
+            "which no covariances are formed; select features first, or use X.compute() where it fits"
+        )
+        raise TypeError(msg)
+    n_blocks = min(MAX_BLOCKS, MAX_GRAM_BYTES // (8 * n_features**2), n_samples // 2)
+    if n_blocks < MIN_BLOCKS:
+        msg = (
+            f"X is a Dask array of {n_samples} samples and {n_features} features, of which "
+            f"{n_blocks} blocks fit into {MAX_GRAM_BYTES >> 20} MiB, and at least {MIN_BLOCKS} are "
+            "needed; select features first, or use X.compute() where it fits"
+        )
+        raise MemoryError(msg)
+    block = rng.permutation(np.arange(n_samples) % n_blocks)
+    weights = check_weights(sample_weight, rows)
+    parts = SampleCovariance.of_parts(rows, weights, block, n_blocks)
+    return [replace(part, names=names) for part in parts]
+
+
+def _are_blocks(X: Any, estimator: Any, sample_weight: Any) -> bool:
     """Whether covariances of blocks stand for the rows; a sentence where they cannot."""
     if isinstance(X, SampleCovariance):
         msg = (
@@ -170,6 +206,9 @@ def _are_blocks(X: Any, estimator: Any) -> bool:
         raise TypeError(msg)
     if not are_covariances(X):
         return False
+    if sample_weight is not None:
+        msg = "sample_weight weighs rows; give the weights to SampleCovariance.of for each block"
+        raise ValueError(msg)
     if not isinstance(estimator, FitMixin):
         msg = f"{type(estimator).__name__} takes no SampleCovariance; give it rows"
         raise TypeError(msg)
@@ -193,17 +232,22 @@ def _check(n_samples: int, n_subsamples: int, threshold: float) -> None:
         raise ValueError(msg)
 
 
-def _searched(estimator: FitMixin, rows: Any, half: Array, names: Array | None) -> Array:
+def _searched(
+    estimator: FitMixin, rows: Any, weights: Array | None, half: Array, names: Array | None
+) -> Array:
     """The features an estimator of this package chooses on some of the samples."""
     blocks = isinstance(rows, list | tuple)
     part = merged([rows[i] for i in half]) if blocks else _safe_indexing(rows, half)
-    data = replace(estimator._read(part, None), names=names)
+    data = replace(estimator._read(part, None if weights is None else weights[half]), names=names)
     return estimator._search(Task(data, seeded(estimator.random_state))).chosen
 
 
-def _elsewhere(estimator: Any, X: Any, half: Array, names: Array | None) -> Array:
+def _elsewhere(
+    estimator: Any, X: Any, weights: Array | None, half: Array, names: Array | None
+) -> Array:
     """The features any other estimator chooses, as far as it tells."""
-    model = clone(estimator).fit(_safe_indexing(X, half))
+    given = {} if weights is None else {"sample_weight": weights[half]}
+    model = clone(estimator).fit(_safe_indexing(X, half), **given)
     if hasattr(model, "components_"):
         return np.asarray((np.asarray(model.components_) != 0).any(axis=0))
     if hasattr(model, "get_support"):

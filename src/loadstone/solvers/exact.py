@@ -33,6 +33,8 @@ class ExactSearch:
         Cases the proof may distinguish.
     progress : callable or None
         Told of bound, incumbent, gap and number of open cases.
+    n_jobs : int
+        Processes that bound cases.
     """
 
     search: Portfolio = field(default_factory=Portfolio)
@@ -40,6 +42,7 @@ class ExactSearch:
     gap_tol: float = 1e-6
     max_nodes: int = 100_000
     progress: Callable[[dict[str, float]], Any] | None = None
+    n_jobs: int = 1
 
     def refuses(self, constraint: Constraint) -> str | None:
         """Proofs exist for cardinality and signs only."""
@@ -69,6 +72,7 @@ class ExactSearch:
             gap_tol=self.gap_tol,
             max_nodes=self.max_nodes,
             progress=self.progress,
+            n_jobs=self.n_jobs,
         )
         # The proof may have met a better component on the way: that one is returned.
         certificate = replace(

@@ -1,0 +1,75 @@
+"""L-BFGS for large smooth problems whose numbers need few digits: plain, and in their precision.
+
+Notation of Nocedal and Wright (2006), chapter 7: s and y are differences of points and of
+gradients, H the inverse Hessian they stand for. Steps are shortened until Armijo's rule holds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from loadstone.certificates.problem import Array
+
+#: Pairs that are remembered.
+MEMORY = 8
+#: By how much a step that is too long is shortened, and how often.
+SHORTER = 0.4
+_TRIES = 12
+#: Share of the promised decrease that a step must bring.
+_ARMIJO = 1e-4
+
+
+def descend(objective: Callable[[Array], tuple[float, Array]], point: Array, n_steps: int) -> Array:
+    """Where at most ``n_steps`` of L-BFGS lead from ``point``."""
+    value, gradient = objective(point)
+    pairs: deque[tuple[Array, Array, float]] = deque(maxlen=MEMORY)
+    for step in range(n_steps):
+        direction = _direction(gradient, pairs)
+        slope = float(np.vdot(gradient, direction))
+        if not slope < 0.0:
+            pairs.clear()
+            direction, slope = -gradient, -float(np.vdot(gradient, gradient))
+            if not slope < 0.0:
+                break
+        length = 1.0 if pairs else min(1.0, 1.0 / float(np.sqrt(-slope)))
+        for _ in range(_TRIES):
+            moved = point + point.dtype.type(length) * direction
+            found, turned = objective(moved)
+            if found <= value + _ARMIJO * length * slope:
+                break
+            length *= SHORTER
+        else:
+            if step == 0 or not pairs:
+                break
+            pairs.clear()
+            continue
+        _remember(pairs, moved - point, turned - gradient)
+        point, value, gradient = moved, found, turned
+    return point
+
+
+def _direction(gradient: Array, pairs: deque[tuple[Array, Array, float]]) -> Array:
+    """``-H g`` by the two loops."""
+    q = gradient.copy()
+    weights = []
+    for s, y, inverse in reversed(pairs):
+        weight = q.dtype.type(inverse * float(np.vdot(s, q)))
+        weights.append(weight)
+        q -= weight * y
+    if pairs:
+        s, y, inverse = pairs[-1]
+        q *= q.dtype.type(1.0 / (inverse * float(np.vdot(y, y))))
+    for (s, y, inverse), weight in zip(pairs, reversed(weights), strict=True):
+        back = q.dtype.type(inverse * float(np.vdot(y, q)))
+        q += (weight - back) * s
+    return -q
+
+
+def _remember(pairs: deque[tuple[Array, Array, float]], s: Array, y: Array) -> None:
+    """Keep a pair along which the objective curves upwards."""
+    product = float(np.vdot(s, y))
+    if product > 1e-10 * float(np.vdot(y, y)):
+        pairs.append((s, y, 1.0 / product))

@@ -1,0 +1,179 @@
+"""``certify`` and ``verify``: proofs about the components of a model, made and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from loadstone.commands.fit import Reading, named
+from loadstone.commands.models import opened
+from loadstone.commands.progress import Stages, stages
+from loadstone.commands.terminal import Terminal
+from loadstone.files.atomic import refuse_existing
+from loadstone.files.table import Table
+
+
+def certify(
+    terminal: Terminal,
+    model_file: Path,
+    reading: Reading,
+    effort: str,
+    time_limit: float | None,
+    output: Path | None,
+    *,
+    force: bool,
+) -> None:
+    """Prove how close the components of a model are to the best possible ones."""
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        model, table = opened(terminal, model_file, reading, steps)
+        certificates = _certificates(terminal, model, table, effort, time_limit, steps)
+        joint = _joint(model, table, effort, time_limit, steps)
+        files = _saved(certificates, output, force=force)
+    for j, certificate in enumerate(certificates):
+        terminal.say(f"component {j + 1}: {certificate}")
+    if joint is not None:
+        terminal.say(joint["sentence"])
+    terminal.result(
+        {
+            "joint": joint,
+            "components": [
+                {
+                    "component": j + 1,
+                    "value": float(c.value),
+                    "upper_bound": float(c.upper_bound),
+                    "ratio": float(c.ratio),
+                    "is_optimal": bool(c.is_optimal),
+                    "proof": str(c.proof),
+                    "sentence": str(c),
+                }
+                for j, c in enumerate(certificates)
+            ],
+            "files": files,
+        }
+    )
+
+
+def _certificates(
+    terminal: Terminal,
+    model: Any,
+    table: Table,
+    effort: str,
+    time_limit: float | None,
+    steps: Stages,
+) -> list[Any]:
+    from loadstone.certificates import prove
+    from loadstone.estimators.found import Task
+    from loadstone.estimators.reading import read
+    from loadstone.estimators.sequential import SequentialComponents
+    from loadstone.extraction import competitions
+    from loadstone.selection.certify import certify as certify_one
+
+    standardize = model.scale_ is not None
+    limits: dict[str, Any] = {"effort": effort, "time_limit": time_limit}
+    if not isinstance(model, SequentialComponents):
+        w = model.components_[0]
+        if model.n_components_ > 1:
+            terminal.note(
+                "note: this method searches jointly; only the first component is certified"
+            )
+        steps.next("Certifying component 1")
+        size, nonnegative = int(np.count_nonzero(w)), bool((w >= 0).all())
+        X = named(table)
+        return [
+            certify_one(
+                X, w, n_nonzero=size, nonnegative=nonnegative, standardize=standardize, **limits
+            )
+        ]
+    data = read(named(table), standardize=standardize)
+    task = Task(data, np.random.default_rng(0))
+    loadings = model.components_.T
+    compete = competitions(loadings, model.constraints_on(data), model.plan(task))
+    steps.next(f"Certifying {model.n_components_} component(s)", model.n_components_)
+    certificates = []
+    for w, (constraint, earlier) in zip(loadings.T, compete, strict=True):
+        certificates.append(
+            prove(data.S, constraint, w, earlier=earlier, progress=steps.proof, **limits)
+        )
+        steps.advance()
+    return certificates
+
+
+def _joint(
+    model: Any, table: Table, effort: str, time_limit: float | None, steps: Stages
+) -> dict[str, Any] | None:
+    """What is proven about all components together; ``None`` where they were searched jointly."""
+    from loadstone.estimators.found import Task
+    from loadstone.estimators.reading import read
+    from loadstone.estimators.sequential import SequentialComponents
+    from loadstone.extraction import prove_jointly
+    from loadstone.report.evidence import joint_as_json
+
+    if not isinstance(model, SequentialComponents) or model.n_components_ < 2:
+        return None
+    steps.next("Certifying all components together")
+    data = read(named(table), standardize=model.scale_ is not None)
+    plan = model.plan(Task(data, np.random.default_rng(0)))
+    constraints = model.constraints_on(data)
+    loadings = model.components_.T
+    proven = prove_jointly(data.S, loadings, constraints, plan, effort, time_limit=time_limit)
+    return joint_as_json(proven)
+
+
+def _saved(certificates: list[Any], output: Path | None, *, force: bool) -> list[str]:
+    """Write certificates to a folder, where one was asked for."""
+    if output is None:
+        return []
+    output.mkdir(parents=True, exist_ok=True)
+    files = [output / f"certificate_{j + 1}.npz" for j in range(len(certificates))]
+    refuse_existing(files, force=force)
+    for certificate, file in zip(certificates, files, strict=True):
+        certificate.save(file)
+    return [str(file) for file in files]
+
+
+def verify(terminal: Terminal, file: Path, reading: Reading) -> None:
+    """Check a certificate, or all of a model, against the data it is about."""
+    with stages(terminal.err, quiet=terminal.quiet) as steps:
+        steps.next(f"Reading {reading.file.name}")
+        certificates, X = _with_data(terminal, file, reading, steps)
+        steps.next(f"Checking {len(certificates)} certificate(s)", len(certificates))
+        bounds = []
+        for certificate in certificates:
+            bounds.append(float(certificate.verify(X)))
+            steps.advance()
+    for certificate in certificates:
+        terminal.say(f"verified: {certificate}")
+    terminal.result(
+        {
+            "certificates": [
+                {"sentence": str(c), "value": float(c.value), "upper_bound": bound}
+                for c, bound in zip(certificates, bounds, strict=True)
+            ]
+        }
+    )
+
+
+def _with_data(
+    terminal: Terminal, file: Path, reading: Reading, steps: Stages
+) -> tuple[list[Any], Any]:
+    """The certificates of a file, and the data as it was when they were made."""
+    from loadstone.certificates import Certificate, CertificateError
+    from loadstone.certificates.joint_file import load_joint
+    from loadstone.covariance.sample import SampleCovariance
+    from loadstone.covariance.sample_file import is_sample_file
+    from loadstone.files.own_archive import read_own
+
+    if read_own(file, lambda name: name == "loadstone_json"):
+        model, table = opened(terminal, file, reading, steps)
+        certificates = vars(model).get("certificates_", [])
+        if not certificates:
+            msg = f"{file} is a model without certificates; use loadstone certify"
+            raise CertificateError(msg)
+        return list(certificates), named(table)
+    joint = read_own(file, lambda name: name == "joint_format")
+    certificate = load_joint(file) if joint else Certificate.load(file)
+    if is_sample_file(reading.file):
+        return [certificate], SampleCovariance.load(reading.file)
+    return [certificate], named(reading.table())

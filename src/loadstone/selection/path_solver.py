@@ -1,0 +1,133 @@
+"""Components of many sizes on the same data: one path for all of them, then what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from loadstone.blas_threads import one_blas_thread
+from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.covariance import Array, Covariance
+from loadstone.estimators.base import seeded
+from loadstone.estimators.found import Task
+from loadstone.estimators.reading import Reading
+from loadstone.estimators.sparse_pca import SparsePCA
+from loadstone.extraction.chain import Chains
+from loadstone.extraction.plan import Plan
+from loadstone.extraction.warm import warm_refine
+from loadstone.loadings import Loadings, Stop
+from loadstone.selection.path import PATH_EFFORTS, CardinalityPath, search_path
+from loadstone.selection.path_starts import concentrated_columns, search_size
+from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.starts import both_signs, column_starts, eigenvector_starts
+from loadstone.solvers.support_spectrum import SupportSpectrum
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathSolver:
+    """What a path knows of its own covariance; elsewhere the search of a path at one size.
+
+    Sizes on the same data share eigenvectors, starts and what is found at the sizes next to
+    them, so that all of them together cost little more than one search of many starts.
+
+    Attributes
+    ----------
+    path : CardinalityPath
+        Of the covariance before anything is deflated.
+    forbidden : ndarray of int
+        Features that stay out of it.
+    eigenvectors : ndarray of shape (n_features, n_eigenvectors)
+        Of that covariance: what the first components leave is still among the others.
+    columns : ndarray of int
+        Features whose covariances with others are large and few, to start from as well.
+    effort : str
+        One of :data:`loadstone.selection.path.PATH_EFFORTS`.
+    """
+
+    path: CardinalityPath
+    forbidden: Array
+    eigenvectors: Array
+    columns: Array
+    effort: str
+
+    @classmethod
+    def on(cls, data: Reading, sizes: Array, *, nonnegative: bool, effort: str) -> PathSolver:
+        """The solver for some sizes on data; this is where the path is searched."""
+        S, constant = data.S, np.flatnonzero(data.moments.constant)
+        path = search_path(S, sizes, nonnegative=nonnegative, effort=effort, forbidden=constant)
+        allowed = np.setdiff1d(np.arange(S.n_features), constant)
+        how = PATH_EFFORTS[effort]
+        V = eigenvector_starts(S, min(how.n_eigenvectors, allowed.size))
+        spectrum = SupportSpectrum(S, coarse=True)
+        return cls(
+            path=path,
+            forbidden=constant,
+            eigenvectors=both_signs(V) if nonnegative else V,
+            columns=concentrated_columns(S, spectrum, how.n_columns, allowed),
+            effort=effort,
+        )
+
+    def refuses(self, constraint: Constraint) -> str | None:
+        """Serves a cardinality, signed or not."""
+        if isinstance(constraint, LoadingConstraint):
+            return None
+        return "a path is about cardinalities; leave constraint out"
+
+    def _is_about(self, constraint: LoadingConstraint) -> bool:
+        """Whether the path was searched under this constraint."""
+        return constraint.n_nonzero in self.path.n_nonzeros and np.array_equal(
+            constraint.forbidden, self.forbidden
+        )
+
+    def __call__(
+        self,
+        S: Covariance,
+        constraint: LoadingConstraint,
+        rng: np.random.Generator,
+        starts: Array | None = None,
+    ) -> Loadings:
+        """See :class:`loadstone.solvers.protocol.Solver`; ``starts`` join the others."""
+        if S is self.path.covariance and starts is None and self._is_about(constraint):
+            w = self.path.loadings(constraint.n_nonzero)
+            return Loadings(w[:, None], np.array([w @ (S @ w)]), 1, Stop.CONVERGED)
+        directions = [self.eigenvectors, column_starts(S, self.columns)]
+        if starts is not None:
+            directions.append(starts.astype(S.dtype, copy=False))
+        spectrum, effort = SupportSpectrum(S, coarse=True), PATH_EFFORTS[self.effort]
+        support, _ = search_size(S, spectrum, constraint, np.hstack(directions), effort)
+        w = support.astype(S.dtype)
+        w, value = renormalise(S, w / np.linalg.norm(w), constraint)
+        return Loadings(w[:, None], np.array([value]), 1, Stop.CONVERGED)
+
+
+def loadings_of_sizes(model: SparsePCA, data: Reading, sizes: Array) -> Iterator[Array]:
+    """Components of ``model`` at one size after another.
+
+    Parameters
+    ----------
+    model : SparsePCA
+        How components follow each other; its own size does not matter.
+    data : Reading
+        The data.
+    sizes : ndarray of int
+        Ascending and distinct.
+
+    Yields
+    ------
+    ndarray of shape (n_features, n_found)
+    """
+    rng = seeded(model.random_state)
+    with one_blas_thread():
+        solver = PathSolver.on(data, sizes, nonnegative=model.nonnegative, effort=model.effort)
+        for size in sizes:
+            sized = SparsePCA(**{**model.get_params(deep=False), "n_nonzero": int(size)})
+            plan = replace(sized.plan(Task(data, rng)), solver=solver)
+            yield _components(data.S, sized.constraints_on(data), plan, int(rng.integers(2**63)))
+
+
+def _components(S: Covariance, constraints: Sequence[Constraint], plan: Plan, seed: int) -> Array:
+    """One after another, then all of them in turn; stricter relations are not tried as well."""
+    found = Chains(S, constraints, plan, seed, None).follow(plan.orthogonality).matrix
+    return warm_refine(S, found, constraints[: found.shape[1]], plan.orthogonality).loadings
