@@ -480,6 +480,33 @@ def real(_, only=None, models=None, results=None):
                     file.write(json.dumps(row) + "\n")
 
 
+def table(results):
+    """Markdown of what ``--results`` has gathered."""
+    rows = [json.loads(line) for line in Path(results).read_text().splitlines()]
+    found = {(row["data"], row["model"]): row for row in rows}
+    print("| data | model | components | features of each | held out | at best size | stability |")
+    print("|---|---|---|---|---|---|---|")
+    for name in NAMES:
+        for label in (*WALKS, "FactorAnalysis", "PCA"):
+            row = found.get((name, label))
+            if row is None:
+                continue
+            n, d = row["shape"]
+            best = f"{row['best']:.2f} ({row['best_size']})" if label != "l0" else ""
+            own = ("", "", "", "")
+            if label in WALKS:
+                sizes = ", ".join(map(str, row["sizes"]))
+                own = (
+                    row["components"],
+                    sizes,
+                    f"{row['held_out']:.2f}",
+                    f"{row['stability']:.2f}",
+                )
+            print(
+                f"| {name} {n} x {d} | {label} | {own[0]} | {own[1]} | {own[2]} | {best} | {own[3]} |"
+            )
+
+
 LINES = {
     "sections": sections,
     "overlapping": overlapping_lines,
@@ -501,7 +528,11 @@ if __name__ == "__main__":
     parser.add_argument("--data", nargs="*", help="real data to run, all by default")
     parser.add_argument("--models", nargs="*", help="models to run on real data")
     parser.add_argument("--results", help="file to append rows of real data to")
+    parser.add_argument("--table", help="print the table of a file of results, run nothing")
     options = parser.parse_args()
+    if options.table:
+        table(options.table)
+        raise SystemExit
     warnings.simplefilter("ignore", ConvergenceWarning)
     for line in options.lines or LINES:
         if line == "real":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 from loadstone._sklearn_compat import StrOptions
@@ -245,16 +246,7 @@ class SparseProbabilisticPCA(GaussianComponents):
             return self._fit_published(S, holes, task)
         where = "the published model, noise='shared' and one of its priors"
         refuse_changed(self, OF_THE_PAPER, where)
-        solver = SparseFactors(
-            prior=self.prior,
-            noise=self.noise,
-            hyperparameters=self.hyperparameters,
-            inclusion_threshold=float(self.inclusion_threshold),
-            zero_threshold=float(self.zero_threshold),
-            refit=self.refit,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        solver = SparseFactors(**self._fields_of(SparseFactors))
         choice = self._sizes(holes, task, solver.growth().models)
         data = S if holes is None else holes
         fit = solver(data, choice.sizes, task.iteration, choice.held_out)
@@ -266,17 +258,9 @@ class SparseProbabilisticPCA(GaussianComponents):
         """The model of the paper; its compiled code is loaded here and nowhere else."""
         from loadstone.solvers.variational_bayes.published import PublishedSearch
 
-        threshold = None if self.component_threshold == "auto" else float(self.component_threshold)
-        search = PublishedSearch(
-            prior=self.prior,
-            hyperparameters=self.hyperparameters,
-            init=self.init,
-            rotation_steps=self.rotation_steps,
-            zero_threshold=float(self.zero_threshold),
-            component_threshold=threshold,
-            refit=self.refit,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_init=self.n_init,
-        )
+        search = PublishedSearch(**self._fields_of(PublishedSearch))
         return search(S, holes, self.n_components, task.rng, task.iteration)
+
+    def _fields_of(self, solver: type) -> dict[str, Any]:
+        """The parameters that a solver has by the same names."""
+        return {f.name: getattr(self, f.name) for f in fields(solver)}

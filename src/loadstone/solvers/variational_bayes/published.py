@@ -39,7 +39,7 @@ class PublishedSearch:
         Principal components at the start, turned or not.
     zero_threshold : float
         Standard deviations a loading has to exceed.
-    component_threshold : float or None
+    component_threshold : "auto" or float
         Noise variances the squared length of a component has to exceed.
     refit : bool
         Whether to fit again on the supports.
@@ -52,7 +52,7 @@ class PublishedSearch:
     init: str = "varimax"
     rotation_steps: bool = True
     zero_threshold: float = 3.0
-    component_threshold: float | None = None
+    component_threshold: str | float = "auto"
     refit: bool = True
     max_iter: int = 500
     tol: float = 1e-6
@@ -68,21 +68,20 @@ class PublishedSearch:
     ) -> FittedModel:
         """Search from ``n_components``; ``"auto"`` starts with as many as there may be."""
         start = _one_size(n_components)
+        threshold = None if self.component_threshold == "auto" else float(self.component_threshold)
         given = check_hyperparameters(self.prior, self.hyperparameters)
         solver = VariationalBayes(self.prior, given, self.rotation_steps, self.max_iter, self.tol)
         observations: Observations = complete_observations(S) if holes is None else holes
         search = self._posterior(solver, observations, S, start, rng, on_iteration)
         selected, support = solver.select(
-            observations, search, self.zero_threshold, self.component_threshold
+            observations, search, float(self.zero_threshold), threshold
         )
         if not support.any():
             return noise_alone(observations, S, search)
         many = start is None and support.any(axis=0).sum() >= MOST_COMPONENTS
         final = None
         if self.refit:
-            final, support = solver.settle(
-                observations, selected, support, self.component_threshold
-            )
+            final, support = solver.settle(observations, selected, support, threshold)
         told = (ALL_NEEDED,) if many else ()
         return described(observations, search, selected, support, final, told)
 
