@@ -27,7 +27,7 @@ N_COMPONENTS = 2
 
 def of_estimator(cls):
     small = {"n_components": N_COMPONENTS, "n_nonzero": 5, "n_features_to_select": 5}
-    small |= {"n_penalties": 4, "max_iter": 50, "cv": 3, "n_nonzeros": (2, 4)}
+    small |= {"max_iter": 50, "cv": 3, "n_nonzeros": (2, 4)}
     parameters = registry.inspect.signature(cls).parameters
     chosen = {name: value for name, value in small.items() if name in parameters}
     return lambda X: cls(**chosen).fit(X)
