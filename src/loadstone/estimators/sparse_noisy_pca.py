@@ -127,7 +127,7 @@ class SparseNoisyPCA(GaussianComponents):
     ``transform`` gives the posterior mean of ``u``, not a projection. The default
     criterion is not the paper's: along the path of the paper's first simulation BIC finds
     superfluous loadings or components in more than every third data set, EBIC with
-    ``ebic_gamma=1`` in at most one of thirty.
+    ``ebic_gamma=1`` in about one of thirty.
 
     References
     ----------
