@@ -45,7 +45,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "SparsePCA": lambda X: SparsePCA(3, n_nonzero=20).fit(X),
     "EMPCA": lambda X: EMPCA(3, n_nonzero=20).fit(X),
     "NSPCA": lambda X: NSPCA(2, max_iter=50).fit(X),
-    "SparseNoisyPCA": lambda X: SparseNoisyPCA(2, n_penalties=5).fit(X),
+    "SparseNoisyPCA": lambda X: SparseNoisyPCA(2, n_penalties=5, noise="shared").fit(X),
     "SparseProbabilisticPCA": lambda X: SparseProbabilisticPCA(3, max_iter=50).fit(X),
     "cardinality_path": lambda X: cardinality_path(X, [2, 5, 10, 20, 50]),
     "SparsePCACV": lambda X: SparsePCACV(n_nonzeros=[5, 10, 20]).fit(X),

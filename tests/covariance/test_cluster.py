@@ -97,7 +97,7 @@ def factors(shape):
 ROUTES = {
     "gram": lambda X: SparsePCA(2, n_nonzero=4).fit(X).components_,
     "data": lambda X: EMPCA(n_nonzero=4, route="data", max_iter=5, tol=1e-2).fit(X).components_,
-    "noise model": lambda X: SparseNoisyPCA(2, n_penalties=3).fit(X).components_,
+    "noise model": lambda X: SparseNoisyPCA(2, n_penalties=3, noise="shared").fit(X).components_,
     "path": lambda X: cardinality_path(X, [2, 4], effort="fast").values,
     "folds": lambda X: SparsePCACV(n_nonzeros=[2, 4], cv=3).fit(X).cv_results_["mean_test_score"],
     "blocks": lambda X: (
