@@ -111,6 +111,9 @@ class Nested:
     def _too_few_features(self, W: Array) -> bool:
         """Whether disjoint components run out of features before they could explain as much."""
         constraints = self.chains.constraints
+        if constraints[0].signs is not None:
+            # Loadings of given signs may leave places empty, and features to more components.
+            return False
         places = np.cumsum([n_places(constraint) for constraint in constraints])
         n_free = self.chains.S.n_features - constraints[0].forbidden.size
         most = int(np.searchsorted(places, n_free)) + 1
