@@ -55,7 +55,8 @@ OF_SOME_WAYS = {"SparseNoisyPCA": {"n_init"}, "SparseProbabilisticPCA": {"n_init
 #: written here for a new one.
 FLAVOURS = {
     "ElasticNetPCA": [{"ridge": float("inf")}, {"n_nonzero": None, "penalty": 0.1}],
-    "EMPCA": [{"warm_start": True}],
+    # Kept is the first principal component, where a search starts from it alone.
+    "EMPCA": [{"warm_start": True, "n_init": 1}],
     "FeatureSelector": [{"method": "svd_entropy"}],
     "GreedyPCA": [{"direction": "backward"}],
     "NSPCA": [{"n_nonzero": None, "init": "random"}],

@@ -182,13 +182,15 @@ def _finish(
     n: float, first: Array, second: Array, reference: Array, dtype: np.dtype[Any]
 ) -> tuple[float, Array, Array]:
     shift = first / n
+    # One sample has a mean, and no variance.
+    freedom = n - 1.0 if n > 1 else 1.0
     with np.errstate(over="ignore", invalid="ignore"):
         correction = np.outer(shift, shift) if second.ndim == 2 else shift**2
-        result = (second - n * correction) / (n - 1.0)
+        result = (second - n * correction) / freedom
     # What is left of a difference of equal numbers is rounding, not variance.
     squares = second.diagonal() if second.ndim == 2 else second
     variance = result.diagonal() if second.ndim == 2 else result
-    rounding = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps * squares / (n - 1.0)
+    rounding = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps * squares / freedom
     vanished = np.flatnonzero((variance <= rounding) & np.isfinite(squares))
     if second.ndim == 2:
         result[vanished, vanished] = 0.0

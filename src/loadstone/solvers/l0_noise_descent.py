@@ -165,8 +165,10 @@ class L0Descent:
             point = evaluated(samples, G, noise, point.scores.location[0])
         return Descent(point, np.array(objective), Stop.MAX_ITER)
 
-    def settled(self, samples: Samples, penalty: float, start: L0Point) -> Descent:
+    def settled(self, samples: Samples, penalty: float, start: L0Point, enough: float) -> Descent:
         """The maximum of the likelihood on the support of ``start``, to many digits.
+
+        Where ``tol`` takes too long, steps that lower ``J`` by less than ``enough`` will do.
 
         Squared extrapolation of pairs of steps (SQUAREM, Varadhan & Roland 2008): where a
         feature is nearly free of noise, plain steps creep. A point is kept only where it is
@@ -175,19 +177,21 @@ class L0Descent:
         keep = start.G != 0
         empty = self.empty(samples).deviance
         objective = [start.deviance + penalty * start.n_nonzero]
-        point = start
+        point, step, gained = start, np.inf, 0.0
         for _ in range(self.max_iter // 3):
             one = self._stepped(samples, penalty, point, keep)
             two = self._stepped(samples, penalty, one, keep)
             best = self._extrapolated(samples, penalty, (point, one, two), keep)
             objective.append(best.deviance + penalty * best.n_nonzero)
             moved = float(np.abs(np.log(one.noise / point.noise)).max())
+            step = point.deviance - one.deviance
             point, fall = best, objective[-2] - objective[-1]
-            level = self.tol * (1.0 + max(empty - objective[-1], 0.0))
+            gained = max(empty - objective[-1], 0.0)
             # Small noise moves on where the likelihood no longer feels it.
-            if fall <= level and moved <= np.sqrt(self.tol) * STILL:
+            if fall <= self.tol * (1.0 + gained) and moved <= np.sqrt(self.tol) * STILL:
                 return Descent(point, np.array(objective), Stop.CONVERGED)
-        return Descent(point, np.array(objective), Stop.MAX_ITER)
+        stop = Stop.CONVERGED if step <= enough * (1.0 + gained) else Stop.MAX_ITER
+        return Descent(point, np.array(objective), stop)
 
     def _stepped(self, samples: Samples, penalty: float, point: L0Point, keep: Array) -> L0Point:
         G, noise = self._step(samples, penalty, point, keep)

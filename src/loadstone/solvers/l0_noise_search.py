@@ -275,7 +275,8 @@ class L0Search:
             return descent
         closer = SETTLED if walk.samples.counts.sum() <= MANY_VALUES else 1.0
         solver = L0Descent(walk.kind, self.max_iter, closer * self.tol)
-        found = solver.settled(walk.samples, self.price(walk.samples, point.n_components), point)
+        price = self.price(walk.samples, point.n_components)
+        found = solver.settled(walk.samples, price, point, self.tol)
         # Digits beyond ``tol`` that take too long do not count.
         return found if found.stop is Stop.CONVERGED else replace(found, stop=descent.stop)
 
