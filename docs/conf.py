@@ -32,7 +32,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = [
     "_build",
     "_made_*",
-    "methods/measured_*",
+    "measured",
     "_templates",
     "examples",
     "recipes",

@@ -9,7 +9,7 @@ import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance
+from loadstone.covariance import Array, Covariance, ExplicitCovariance
 from loadstone.estimators.base import seeded
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
@@ -21,6 +21,7 @@ from loadstone.loadings import Loadings, Stop
 from loadstone.selection.path import PATH_EFFORTS, CardinalityPath, search_path
 from loadstone.selection.path_starts import concentrated_columns, search_size
 from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.search.tiny import is_tiny
 from loadstone.solvers.starts import both_signs, column_starts, eigenvector_starts
 from loadstone.solvers.support_spectrum import SupportSpectrum
 
@@ -120,14 +121,24 @@ def loadings_of_sizes(model: SparsePCA, data: Reading, sizes: Array) -> Iterator
     """
     rng = seeded(model.random_state)
     with one_blas_thread():
-        solver = PathSolver.on(data, sizes, nonnegative=model.nonnegative, effort=model.effort)
+        # A whole search of few features costs less than a path.
+        solver = (
+            None
+            if is_tiny(data.S)
+            else PathSolver.on(data, sizes, nonnegative=model.nonnegative, effort=model.effort)
+        )
         for size in sizes:
             sized = SparsePCA(**{**model.get_params(deep=False), "n_nonzero": int(size)})
-            plan = replace(sized.plan(Task(data, rng)), solver=solver)
+            plan = sized.plan(Task(data, rng))
+            plan = plan if solver is None else replace(plan, solver=solver)
             yield _components(data.S, sized.constraints_on(data), plan, int(rng.integers(2**63)))
 
 
 def _components(S: Covariance, constraints: Sequence[Constraint], plan: Plan, seed: int) -> Array:
     """One after another, then all of them in turn; stricter relations are not tried as well."""
+    if is_tiny(S) and not isinstance(S, ExplicitCovariance):
+        # The search of few features is one of matrices; the route must not change its answer.
+        every = np.arange(S.n_features)
+        S = ExplicitCovariance(S.block(every, every), S.n_samples)
     found = Chains(S, constraints, plan, seed, None).follow(plan.orthogonality).matrix
     return warm_refine(S, found, constraints[: found.shape[1]], plan.orthogonality).loadings
