@@ -305,6 +305,18 @@ def other_data(X, rng):
     return poisoned(X, rng)
 
 
+def is_about_correlations(certificate):
+    about = certificate.about
+    return abs(about.trace - about.n_features) + abs(about.squares - about.n_features) < 1e-3
+
+
+def same_correlations(X, other):
+    if X.shape != other.shape or not np.isfinite(other).all():
+        return False
+    with np.errstate(all="ignore"):
+        return np.allclose(np.corrcoef(X.T), np.corrcoef(other.T), atol=1e-6, equal_nan=True)
+
+
 def changed_file(path, rng):
     """One member of a file changed so that what it says is false or malformed."""
     with np.load(path, allow_pickle=False) as stored:
@@ -350,6 +362,9 @@ def trial(seed, folder, tool):
         false = FORGERIES[kind](certificate, rng)
     elif kind == len(FORGERIES):
         data = other_data(X, rng)
+        if is_about_correlations(certificate) and same_correlations(X, data):
+            # Another unit is no other data where every feature has its own.
+            return name, {}
     if false is None:
         return name, {}
     found = {}

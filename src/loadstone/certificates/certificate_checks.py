@@ -7,7 +7,7 @@ NaN passes every comparison that is not written for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
 from numbers import Integral, Real
@@ -20,6 +20,7 @@ from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem_after import Earlier, broken_earlier
 from loadstone.certificates.proof_tree import ProofCase
 from loadstone.constraints import KINDS, Groups, Signs
+from loadstone.files.foreign import first_line
 
 #: Cases, and duals in one case, beyond which a proof is not read.
 MOST_CASES = 10_000_000
@@ -74,7 +75,17 @@ def refuse_constraint(constraint: Any) -> int:
             _refuse(f"its constraint has {name}={told[name]!r}")
     if "budget" in told:
         refuse_number(told["budget"], "budget")
+    _refuse_impossible(constraint, told)
     return int(n_features)
+
+
+def _refuse_impossible(constraint: Any, told: Mapping[str, Any]) -> None:
+    """Raise where a constraint could not have been made from its fields."""
+    try:
+        type(constraint)(**told)
+    except Exception as error:
+        msg = f"its constraint cannot be made from its fields ({first_line(error)})"
+        raise CertificateError(msg) from error
 
 
 def _is_count(number: Any) -> bool:
