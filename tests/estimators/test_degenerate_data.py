@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from loadstone import EMPCA, SparsePCA
+from registry import sequential_estimators
 
 
 @pytest.mark.parametrize("route", ["gram", "data"])
@@ -86,3 +87,11 @@ def test_a_weak_component_is_found_in_single_precision_too(route, size):
     single = SparsePCA(3, n_nonzero=size, route=route).fit(X.astype(np.float32))
     assert single.n_components_ == double.n_components_ == 3
     np.testing.assert_allclose(single.explained_variance_, double.explained_variance_, rtol=1e-2)
+
+
+@pytest.mark.parametrize("cls", sequential_estimators())
+def test_a_billion_components_are_as_many_as_there_can_be(cls):
+    X = np.random.default_rng(0).standard_normal((30, 5))
+    with pytest.warns(UserWarning, match="fewer than asked for"):
+        model = cls(n_components=10**9, n_nonzero=2).fit(X)
+    assert 1 <= model.n_components_ <= 5

@@ -46,7 +46,8 @@ def refuse_changed(estimator: Any, unused: Mapping[str, Any], where: str) -> Non
 def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]:
     """One cardinality per component from ``None``, a count, a fraction, or one of each."""
     if n_nonzero is None or np.ndim(n_nonzero) == 0:
-        return [_size(n_nonzero, n_features)] * n_components
+        # More components than features cannot add anything; at one more the search says so.
+        return [_size(n_nonzero, n_features)] * min(n_components, n_features + 1)
     sizes = list(n_nonzero)
     if any(isinstance(size, str) for size in sizes):
         msg = (
