@@ -36,6 +36,8 @@ LISTING_SECONDS = 0.5
 SECONDS_PER_SUPPORT = 2e-8
 #: Supports that are solved for a better component after they were looked at.
 MOST_SOLVED = 10
+#: Supports that eigenvalues do not decide, each of which takes a proof of its own.
+MOST_UNDECIDED = 500
 
 
 @dataclass
@@ -218,6 +220,8 @@ def list_supports(
     supports, largest = exceeding(S, problem, supports, incumbent.value)
     for support in supports[np.argsort(-largest)[:MOST_SOLVED]]:
         first_standing(S, case_of(problem, support), incumbent)
+    if np.count_nonzero(largest > incumbent.value) > MOST_UNDECIDED:
+        return None
     bound, _ = listed_supports(S, problem, dual, incumbent.value)
     if not proof.duals or proof.duals[-1] is not dual:
         proof.duals.append(dual)
