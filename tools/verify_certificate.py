@@ -18,7 +18,7 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
@@ -54,7 +54,7 @@ def up(x, n=16):
     return x + 4 * n * U * np.abs(x) + 1e-300
 
 
-def product(part):
+def value_of(part):
     X, Y = part if isinstance(part, tuple) else (part, None)
     return X if Y is None else X @ np.swapaxes(Y, -1, -2)
 
@@ -63,9 +63,9 @@ def off(M, *parts):
     """|M - sum of parts| entry by entry, from above; a pair (X, Y) stands for XY'."""
     if FLINT:
         return exactly_off(M, *parts)
-    sizes = [product(tuple(map(np.abs, p)) if isinstance(p, tuple) else np.abs(p)) for p in parts]
+    sizes = [value_of(tuple(map(np.abs, p)) if isinstance(p, tuple) else np.abs(p)) for p in parts]
     n = sum(p[0].shape[-1] if isinstance(p, tuple) else 1 for p in parts)
-    return np.abs(M - sum(map(product, parts))) + gamma(n + 3) * (np.abs(M) + sum(sizes))
+    return np.abs(M - sum(map(value_of, parts))) + gamma(n + 3) * (np.abs(M) + sum(sizes))
 
 
 def exactly_off(M, *parts):
@@ -82,7 +82,7 @@ def exactly_off(M, *parts):
 
 def minus(A, *parts):
     """A less the parts, and how far rounding may have put each entry off."""
-    D = A - sum(map(product, parts))
+    D = A - sum(map(value_of, parts))
     return D, off(A, D, *parts)
 
 
@@ -496,27 +496,29 @@ def solved(A, case, value):
     """The largest x'Ax over unit x on all features of a case, from above; or ``value``."""
     if case.signs is None:
         return max(value, float(top(A)))
-    A = A * np.outer(case.signs, case.signs)
+    given, turn = case.signs != 0, np.where(case.signs < 0, -1.0, 1.0)
+    A = A * np.outer(turn, turn)
     best, work = value, [(np.ones(len(A), bool), case.nonzero)]
     while work:
-        inside, positive = work.pop()
+        inside, nonzero = work.pop()
         at = np.flatnonzero(inside)
-        B = A[np.ix_(at, at)]
-        limit = float(min(top(B), top(np.maximum(B, 0))))
+        B, signed = A[np.ix_(at, at)], given[at]
+        clipped = np.where(np.outer(signed, signed), np.maximum(B, 0), np.abs(B))
+        limit = float(min(top(B), top(clipped)))
         if limit <= best:
             continue
         values, V = np.linalg.eigh(B)
-        v = V[:, -1] * (np.sign(V[:, -1].sum()) or 1)
-        # A maximum with x > 0 is the leading eigenvector: where that has both signs for certain,
-        # some x_i is zero. Cases with x_i = 0 for a positive i are treated elsewhere.
+        v = V[:, -1] * (np.sign(V[signed, -1].sum()) or 1)
+        # A maximum without zeros is a leading eigenvector: where that has wrong signs for certain,
+        # some loading with a sign is zero. Zeros of ``nonzero`` loadings are treated elsewhere.
         gap = values[-1] - values[-2] if len(at) > 1 else np.inf
         error = 1e-9 + 64 * len(at) * U * np.abs(B).sum(1).max() / max(gap, 1e-300)
-        if v.min() >= -1e-9 or (positive[at].all() and v.min() >= -error):
+        undecided, lowest = signed & ~nonzero[at], v[signed].min(initial=0)
+        if lowest >= -1e-9 or (not undecided.any() and lowest >= -error):
             best = max(best, limit)
-        elif not positive[at].all():
-            i = at[np.argmin(np.where(positive[at], np.inf, v))]
-            mask = np.arange(len(A)) == i
-            work += [(inside, positive | mask)] + [(inside & ~mask, positive)] * (len(at) > 1)
+        elif undecided.any():
+            mask = np.arange(len(A)) == at[np.argmin(np.where(undecided, v, np.inf))]
+            work += [(inside, nonzero | mask)] + [(inside & ~mask, nonzero)] * (len(at) > 1)
     return best
 
 
@@ -544,6 +546,26 @@ def limits_on(A, T, case, value):
             )
             found[i] = max(float(limit), value)
     return found
+
+
+def all_listed(S, case, value):
+    """Every support of groups, or of some signs, solved."""
+    need(case.budget is None, "a budget has no supports")
+    A, room, found = S.on(case.features), last_bits(S, case), -np.inf
+    for number, T in enumerate(every_support(case)):
+        need(number < MANY, "too many supports to try all of them")
+        one = case.keep(np.isin(np.arange(len(A)), T))
+        found = max(found, solved(A[np.ix_(T, T)], one, max(found, value - room)))
+    return found + room
+
+
+def every_support(case):
+    """The largest supports, as places."""
+    names = np.arange(len(case.features)) if case.labels is None else case.labels
+    groups = [np.flatnonzero(names == name) for name in np.unique(names)]
+    for used in combinations(groups, min(case.size, len(groups))):
+        within = [combinations(g, min(case.per_group or 1, len(g))) for g in used]
+        yield from (np.sort(np.concatenate(parts)).astype(int) for parts in product(*within))
 
 
 def listed(S, case, dual, value):
@@ -632,8 +654,9 @@ def one_case(S, case, value, node):
         one = case.single()
         room = last_bits(S, case)
         found = max(value, solved(S.on(one.features), one, value - room) + room)
+    elif node["listed"] and not case.plain:
+        found = max(min(instant(S, case), all_listed(S, case, value)), value)
     elif node["listed"] and node["duals"]:
-        need(case.plain, "supports of an unknown kind")
         found, left = listed(S, case, node["duals"][-1], value)
         return min(bound, found), case, left
     else:
