@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs, materialise
@@ -32,6 +33,8 @@ from loadstone.metrics import total_variance
 NEGLIGIBLE = 1e-10
 #: Largest share of the longest coefficient, in units of rounding, that counts as zero.
 ROUNDING = 16
+#: Share of the penalty by which slopes may miss it, and rounds of coordinate descent at most.
+PRECISE, ROUNDS = 1e-8, 1000
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ class ElasticNet:
             B = np.column_stack(
                 [np.zeros_like(a) if empty[j] else regress(a, j) for j, a in enumerate(A.T)]
             )
-            B = without_rounding(B, eps)
+            # Only how long columns are beside each other counts, and squares must not overflow.
+            B = without_rounding(B, eps) / (np.abs(B).max() or 1.0)
             SB = S @ B
             moved = _normalised(B)
             trace.append(float(np.einsum("ij,ij->", moved, S @ moved)))
@@ -99,11 +103,13 @@ class ElasticNet:
             matrix = matrix.copy()
             matrix[self.forbidden] = 0
             matrix[:, self.forbidden] = 0
+        # Beyond this nothing of the matrix is left beside it, and digits are lost.
+        ridge = min(self.ridge, 1e12 * float(np.trace(matrix)))
         if self.sizes is not None:
             sizes = self.sizes
-            return lambda a, j: sized_elastic_net(matrix, matrix @ a, self.ridge, sizes[j])
+            return lambda a, j: sized_elastic_net(matrix, matrix @ a, ridge, sizes[j])
         penalties = self.penalties or ()
-        return lambda a, j: elastic_net(matrix, matrix @ a, self.ridge, penalties[j])
+        return lambda a, j: elastic_net(matrix, matrix @ a, ridge, penalties[j])
 
     def _thresholded(self, S: Covariance) -> Callable[[Array, int], Array]:
         """The limit of an infinite ridge: soft thresholds of ``S a``."""
@@ -122,21 +128,57 @@ class ElasticNet:
 
 
 def elastic_net(matrix: Array, target: Array, ridge: float, penalty: float) -> Array:
-    """Argmin of ``b'(S + ridge I)b - 2 target'b + penalty |b|_1`` by coordinate descent."""
+    """Argmin of ``b'(S + ridge I)b - 2 target'b + penalty |b|_1``.
+
+    By least angles, which is exact in a step per feature; by coordinate descent where features
+    repeat each other, of which least angles drop one.
+    """
+    gram = matrix + ridge * np.eye(matrix.shape[0])
+    if penalty == 0:
+        return np.linalg.lstsq(gram, target, rcond=None)[0]
+    b = _least_angles(gram, target, 8 * gram.shape[0] + 8, penalty / 2)[:, -1]
+    if _broken_optimality(gram, target, penalty, b) > PRECISE * penalty:
+        b = _descended(gram, target, penalty)
+    return b
+
+
+def _least_angles(gram: Array, target: Array, max_iter: int, end: float = 0.0) -> Array:
+    """Coefficients where features enter or leave, down to half a penalty of ``end``."""
+    from sklearn.linear_model import lars_path_gram
+
+    with warnings.catch_warnings():
+        # Collinear features stop the path early: what it has reached so far still counts.
+        warnings.simplefilter("ignore")
+        path: Array = lars_path_gram(
+            target, gram, n_samples=1, method="lasso", max_iter=max_iter, alpha_min=end
+        )[2]
+    return path
+
+
+def _broken_optimality(gram: Array, target: Array, penalty: float, b: Array) -> float:
+    """By how much the slopes miss the penalty, or exceed it where there is no coefficient."""
+    slope = 2 * (gram @ b - target)
+    return float(
+        np.where(b != 0, np.abs(slope + penalty * np.sign(b)), np.abs(slope) - penalty).max()
+    )
+
+
+def _descended(gram: Array, target: Array, penalty: float) -> Array:
+    """The same by coordinate descent, as far as it comes in a bounded number of rounds."""
     from sklearn.linear_model import enet_path
 
     # scikit-learn minimises |y - Xb|^2/(2n) + alpha |b|_1; only X'X and X'y are looked at,
     # so a square root of the matrix stands in for the data.
-    n = matrix.shape[0]
-    if penalty == 0:
-        return np.linalg.lstsq(matrix + ridge * np.eye(n), target, rcond=None)[0]
-    gram = matrix + ridge * np.eye(n)
+    n = gram.shape[0]
     values, vectors = np.linalg.eigh(gram)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     response = np.linalg.lstsq(root, target, rcond=None)[0]
-    coefficients = enet_path(
-        root, response, l1_ratio=1.0, alphas=[penalty / (2 * n)], tol=1e-10, max_iter=100_000
-    )[1]
+    with warnings.catch_warnings():
+        # Among twins it creeps; the alternation goes on from wherever it is.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        coefficients = enet_path(
+            root, response, l1_ratio=1.0, alphas=[penalty / (2 * n)], tol=1e-10, max_iter=ROUNDS
+        )[1]
     result: Array = coefficients[:, 0]
     return result
 
@@ -149,16 +191,9 @@ def sized_elastic_net(matrix: Array, target: Array, ridge: float, size: int) -> 
     then filled up by the largest correlations left. Features that do not help stay zero, so
     there are fewer than ``size`` where no more of them correlate with the target.
     """
-    from sklearn.linear_model import lars_path_gram
-
     n = matrix.shape[0]
     gram = matrix + ridge * np.eye(n)
-    with warnings.catch_warnings():
-        # Collinear features stop the path early: what it has reached so far still counts.
-        warnings.simplefilter("ignore")
-        path = lars_path_gram(
-            target, gram, n_samples=1, method="lasso", max_iter=8 * size + 8, alpha_min=0.0
-        )[2]
+    path = _least_angles(gram, target, 8 * size + 8)
     path = without_rounding(path, float(np.finfo(np.float64).eps))
     counts = np.count_nonzero(path, axis=0)
     # The last point before the next feature enters: one with the least shrinkage at this size.
@@ -196,5 +231,8 @@ def _rotation(SB: Array, A: Array) -> Array:
 
 
 def _normalised(B: Array) -> Array:
+    # A huge ridge makes coefficients whose squares are zero.
+    largest = np.abs(B).max(axis=0)
+    B = B / np.where(largest > 0, largest, 1)
     lengths = np.linalg.norm(B, axis=0)
     return B / np.where(lengths > 0, lengths, 1)
