@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
+pytestmark = pytest.mark.skipif(
+    not hasattr(__import__("os"), "fork"), reason="this system has no fork"
+)
 
 
 def test_killed_commands_leave_no_mixture():

@@ -1,6 +1,7 @@
 """datasets, path, help and version."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -87,9 +88,12 @@ def test_path_refuses_what_it_should(run, wine_csv, tmp_path):
     assert run("path", "nothing.csv").exit_code == 3
     (tmp_path / "bad.csv").write_text("a,b\nx,y\n")
     assert run("path", "bad.csv").exit_code == 4
-    (tmp_path / "path.png").write_text("mine")
-    assert run("path", wine_csv).exit_code == 6
-    assert (tmp_path / "path.png").read_text() == "mine"
+    for name in ("path.png", "notes.txt"):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / name).write_text("mine")
+        assert run("path", wine_csv, "-o", "out").exit_code == 6
+        assert (tmp_path / "out" / name).read_text() == "mine"
+        shutil.rmtree(tmp_path / "out")
 
 
 def test_path_on_a_full_disk_leaves_nothing(run, wine_csv, full_disk, nothing_left):
