@@ -180,7 +180,7 @@ class SparseNoisyPCA(GaussianComponents):
         "noise": [StrOptions(set(NOISES))],
         "penalty": [StrOptions(set(CRITERIA)), NOT_NEGATIVE],
         "ebic_gamma": [NOT_NEGATIVE],
-        "n_penalties": [Interval(Integral, 2, None, closed="left"), None],
+        "n_penalties": [Interval(Integral, 2, 10_000, closed="both"), None],
         "penalty_range": [StrOptions({"auto"}), "array-like"],
         "penalize": [StrOptions(set(PENALIZE))],
         "init": [StrOptions(set(INITS))],

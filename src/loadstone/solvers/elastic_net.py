@@ -113,6 +113,8 @@ class _Alternation:
             targets, empty = self._targets(A)
             B = without_rounding(self.rules.penalised(targets, B), self.S.dtype)
             best = self._better(best, A, targets, B)
+            # Only how long columns are beside each other counts, and squares must not overflow.
+            B = B / (np.abs(B).max() or 1.0)
             SB = self.S @ B
             moved = _normalised(B)
             trace.append(float(np.einsum("ij,ij->", moved, self.S @ moved)))
@@ -194,5 +196,8 @@ def _rotation(SB: Array, A: Array) -> Array:
 
 
 def _normalised(B: Array) -> Array:
+    # A huge ridge makes coefficients whose squares are zero.
+    largest = np.abs(B).max(axis=0)
+    B = B / np.where(largest > 0, largest, 1)
     lengths = np.linalg.norm(B, axis=0)
     return B / np.where(lengths > 0, lengths, 1)

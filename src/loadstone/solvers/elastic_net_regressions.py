@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, materialise
@@ -16,6 +18,8 @@ from loadstone.solvers.least_angle import least_angle
 ROUNDING = 16
 #: Slack of an optimality condition, as a share of the largest correlation.
 SLACK = 1e-10
+#: Rounds of coordinate descent at most.
+ROUNDS = 1000
 
 
 class Regressions(Protocol):
@@ -42,6 +46,8 @@ def regressions(
     gram = materialise(S).matrix.astype(np.float64)
     gram[closed] = 0
     gram[:, closed] = 0
+    # Beyond this nothing of the matrix is left beside it, and digits are lost.
+    ridge = min(ridge, 1e12 * float(np.trace(gram)))
     values, vectors = np.linalg.eigh(gram)
     root = vectors * np.sqrt(np.maximum(values, 0) + ridge)
     gram[np.diag_indices_from(gram)] += ridge
@@ -112,12 +118,20 @@ class Ridge:
         """Argmin of ``b'Gb - 2 target'b + penalty |b|_1``.
 
         Late rounds change the coefficients but not their signs: then one linear system gives
-        the answer, and its optimality conditions prove it.
+        the answer, and its optimality conditions prove it. Otherwise least angles do, in a step
+        for each feature, or coordinate descent where features repeat each other, of which
+        least angles drop one.
         """
         if penalty == 0:
             return np.linalg.lstsq(self.gram, target, rcond=None)[0]
-        guess = self._with_signs(target, penalty, np.sign(before))
-        return self._descent(target, penalty, before) if guess is None else guess
+        for signs in (np.sign(before), self._signs_at(target, penalty)):
+            b = self._with_signs(target, penalty, signs)
+            if b is not None:
+                return b
+        return self._descent(target, penalty, before)
+
+    def _signs_at(self, target: Array, penalty: float) -> Array:
+        return np.sign(least_angle(self.gram, target, target.size, penalty / 2))
 
     def _with_signs(self, target: Array, penalty: float, signs: Array) -> Array | None:
         """The answer if it has these signs, or nothing."""
@@ -130,22 +144,25 @@ class Ridge:
         return b if optimal and np.array_equal(np.sign(b), signs) else None
 
     def _descent(self, target: Array, penalty: float, before: Array) -> Array:
-        """The same by coordinate descent."""
+        """The same by coordinate descent, as far as it comes in a bounded number of rounds."""
         from sklearn.linear_model import enet_path
 
         # scikit-learn minimises |y - Xb|^2/(2n) + alpha |b|_1; only X'X and X'y are looked at,
         # so a square root of the matrix stands in for the data.
         n = target.size
         response = np.linalg.lstsq(self.root, target, rcond=None)[0]
-        coefficients = enet_path(
-            self.root,
-            response,
-            l1_ratio=1.0,
-            alphas=[penalty / (2 * n)],
-            tol=1e-10,
-            max_iter=100_000,
-            coef_init=before.astype(np.float64),
-        )[1]
+        with warnings.catch_warnings():
+            # Among twins it creeps; the alternation goes on from wherever it is.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            coefficients = enet_path(
+                self.root,
+                response,
+                l1_ratio=1.0,
+                alphas=[penalty / (2 * n)],
+                tol=1e-10,
+                max_iter=ROUNDS,
+                coef_init=before.astype(np.float64),
+            )[1]
         result: Array = coefficients[:, 0]
         return result
 
