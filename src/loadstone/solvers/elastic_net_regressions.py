@@ -20,6 +20,7 @@ ROUNDING = 16
 SLACK = 1e-10
 #: Rounds of coordinate descent at most.
 ROUNDS = 1000
+_NOTHING = np.empty(0, dtype=np.intp)
 
 
 class Regressions(Protocol):
@@ -27,6 +28,9 @@ class Regressions(Protocol):
 
     def penalised(self, targets: Array, before: Array) -> Array:
         """Coefficients with the penalty or the size of each column; ``before`` is a guess."""
+
+    def supports(self, targets: Array, B: Array) -> list[Array]:
+        """Features of each column of the penalised coefficients B."""
 
     def on(self, target: Array, support: Array) -> Array:
         """Coefficients without an l1 penalty, zero outside a support."""
@@ -71,6 +75,11 @@ class Ridge:
         priced = zip(targets.T, self.penalties or (), before.T, strict=True)
         return np.column_stack([self.with_penalty(t, price, b) for t, price, b in priced])
 
+    def supports(self, targets: Array, B: Array) -> list[Array]:
+        """The non-zeros."""
+        del targets
+        return [np.flatnonzero(b) for b in B.T]
+
     def on(self, target: Array, support: Array) -> Array:
         """``b = G_II^-1 t_I``."""
         b = np.zeros_like(target)
@@ -92,9 +101,12 @@ class Ridge:
         b = without_rounding(least_angle(self.gram, target, size)[:, None], np.float64)[:, 0]
         if np.count_nonzero(b) >= size:
             return b
+        size_of_target = np.abs(target)
         left = np.abs(target - self.gram @ b)
+        # Rounding decides nothing: where nothing is left, those that repeat others are next.
+        left[left <= SLACK * size_of_target.max(initial=0)] = 0
         left[b != 0] = np.inf
-        support = np.sort(np.argsort(-left, kind="stable")[:size])
+        support = np.sort(np.lexsort((-size_of_target, -left))[:size])
         return without_rounding(self.on(target, support)[:, None], np.float64)[:, 0]
 
     def _before_next_entry(self, target: Array, signs: Array) -> Array | None:
@@ -181,19 +193,36 @@ class Thresholds:
         del before
         if self.sizes is not None:
             each = zip(targets.T, self.sizes, strict=True)
-            columns = [self._rule(k).shrunken_loading(t) if t.any() else t for t, k in each]
-            return np.column_stack(columns)
+            return np.column_stack([self._sized(t, k) if t.any() else t for t, k in each])
         targets = targets.copy()
         targets[self.closed] = 0
         half = np.asarray(self.penalties, dtype=targets.dtype) / 2
         shrunken: Array = np.sign(targets) * np.maximum(np.abs(targets) - half, 0)
         return shrunken
 
+    def supports(self, targets: Array, B: Array) -> list[Array]:
+        """The largest entries of each target: of those that tie, soft thresholds leave nothing."""
+        if self.sizes is None:
+            return [np.flatnonzero(b) for b in B.T]
+        each = zip(targets.T, self.sizes, strict=True)
+        return [
+            np.flatnonzero(self._rule(k).best_loading(t)) if t.any() else _NOTHING for t, k in each
+        ]
+
     def on(self, target: Array, support: Array) -> Array:
         """The target on the support: its length does not matter."""
         b = np.zeros_like(target)
         b[support] = target[support]
         return b
+
+    def _sized(self, target: Array, size: int) -> Array:
+        """The soft threshold with ``size`` entries; where those tie, nothing is shrunken."""
+        rule = self._rule(size)
+        order = np.sort(np.maximum(rule.candidates(target), 0))[::-1]
+        threshold = order[size] if size < order.size else 0.0
+        least = ROUNDING * np.finfo(target.dtype).eps * order[0]
+        tied = order[size - 1] - threshold <= least
+        return rule.best_loading(target) if tied else rule.shrunken_loading(target)
 
     def _rule(self, size: int) -> LoadingConstraint:
         return LoadingConstraint(self.n_features, size, forbidden=self.closed)
