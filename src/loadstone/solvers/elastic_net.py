@@ -109,7 +109,16 @@ class ElasticNet:
             sizes = self.sizes
             return lambda a, j: sized_elastic_net(matrix, matrix @ a, ridge, sizes[j])
         penalties = self.penalties or ()
-        return lambda a, j: elastic_net(matrix, matrix @ a, ridge, penalties[j])
+        values, vectors = np.linalg.eigh(matrix)
+        # Without a penalty (S + ridge I)^-1 S a, which a solver would blow rounding up in.
+        kept = np.maximum(values, 0) / np.maximum(values + ridge, np.finfo(np.float64).tiny)
+
+        def regress(a: Array, j: int) -> Array:
+            if penalties[j] == 0:
+                return vectors @ (kept * (vectors.T @ a))
+            return elastic_net(matrix, matrix @ a, ridge, penalties[j])
+
+        return regress
 
     def _thresholded(self, S: Covariance) -> Callable[[Array, int], Array]:
         """The limit of an infinite ridge: soft thresholds of ``S a``."""
