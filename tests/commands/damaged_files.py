@@ -144,7 +144,7 @@ def came_to(arguments):
 
 def tried(name, contents):
     """Counts of exit codes over some contents of a file, and every violation."""
-    write, command = KINDS[name]
+    command = KINDS[name][1]
     copy = Path(f"damaged-{name}")
     counts, wrong = Counter(), []
     for number, content in enumerate(contents):
