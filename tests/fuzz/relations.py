@@ -41,11 +41,12 @@ def other_container(cls, model, given):
 
 
 def _refuses(given, container):
-    """Entropy decomposes dense data; folds of rows are taken in memory."""
+    """Entropy and missing values are of dense data; folds of rows are taken in memory."""
     if "cv" in given.parameters and container == "dask":
         return True
     sparse = container in ("csr", "csc", "coo", "bsr", "dask")
-    return sparse and given.parameters.get("method") == "svd_entropy"
+    dense_only = given.parameters.get("method") == "svd_entropy" or np.isnan(given.dense).any()
+    return sparse and dense_only
 
 
 def other_order_of_samples(cls, model, given):
@@ -74,11 +75,15 @@ def _draws(model):
     return type(model).__name__ != "NSPCA" and (several or parameters.get("init") == "random")
 
 
+#: Numbers that leave the range of single precision, or of all numbers, in another unit.
+EXTREME = {"tiny", "huge", "outlier", "unequal"}
+
+
 def other_unit(cls, model, given):
     """A unit is a convention, but for penalties that are in units of the covariance."""
-    if given.dense.dtype.kind != "f" or given.numbers in {"tiny", "huge", "outlier"}:
+    if given.dense.dtype.kind != "f" or given.numbers in EXTREME:
         return
-    if "ridge" in model.get_params():
+    if "ridge" in model.get_params() or _draws(model):
         return
     factor = 2.0 ** (10 if given.seed // 7 % 2 else -10)
     moved = _with(given, given.dense * given.dense.dtype.type(factor), given.weights)

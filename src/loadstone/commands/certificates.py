@@ -171,9 +171,12 @@ def _with_data(
     from loadstone.certificates.joint_file import load_joint
     from loadstone.covariance.sample import SampleCovariance
     from loadstone.covariance.sample_file import is_sample_file
-    from loadstone.files.own_archive import read_own
+    from loadstone.files.own_archive import damaged, read_own
 
-    if read_own(file, lambda name: name == "loadstone_json"):
+    with damaged(file, "save the certificate again", CertificateError):
+        is_model = bool(read_own(file, lambda name: name == "loadstone_json"))
+        is_joint = bool(read_own(file, lambda name: name == "joint_format"))
+    if is_model:
         model, table = opened(terminal, file, reading, steps)
         joint = vars(model).get("joint_certificate_")
         certificates = list(vars(model).get("certificates_", []))
@@ -182,7 +185,6 @@ def _with_data(
             msg = f"{file} is a model without certificates; use loadstone certify"
             raise CertificateError(msg)
         return certificates, named(table)
-    is_joint = read_own(file, lambda name: name == "joint_format")
     certificate = load_joint(file) if is_joint else Certificate.load(file)
     if is_sample_file(reading.file):
         return [certificate], SampleCovariance.load(reading.file)
