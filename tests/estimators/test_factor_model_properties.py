@@ -93,8 +93,9 @@ def test_posterior_deviations_cover_the_truth():
 
 
 def test_inclusion_probabilities_are_calibrated():
+    # With scores and noise known the Brier score is .061; blocks of 20 data sets differ by .006.
     chances, truths = [], []
-    for seed in range(20):
+    for seed in range(40):
         rng = np.random.default_rng(5000 + seed)
         W = np.zeros((30, 2))
         for j in range(2):
