@@ -56,7 +56,8 @@ def _moved(products: Products, u: Array, others: Array, alpha: float, beta: floa
     overlap = float(np.sum((others.T @ v) ** 2))
     c2 = float(v @ products.times(v[:, None])[:, 0]) + alpha * (1.0 - overlap)
     length = quartic_maximiser(c2, -beta * float(v.sum()), alpha)
-    return v * u.dtype.type(length)
+    scaled: Array = v * u.dtype.type(length)
+    return scaled
 
 
 def _lower_bound(slope: Array, curvature: Array, w: Array) -> float:
