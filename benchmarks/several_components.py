@@ -78,7 +78,7 @@ def fig3():
             cells = [
                 f"{np.log10(alpha):.1f}",
                 f"{model.overlap_penalty:.3g}",
-                f"{model.overlap_:.3f}",
+                f"{model.departure_:.3f}",
             ]
             rows.append([*cells, model.cardinality_.sum(), rises, f"{seconds:.2f}"])
         header = ["log10 alpha", "overlap_penalty", "overlap", "cardinality", "monotone", "seconds"]
@@ -169,7 +169,7 @@ def off_first_component(X):
 
 def nspca_of_size(X, overlap_penalty, cardinality):
     """NSPCA with ten components whose total cardinality comes closest to the one asked for."""
-    low, high = 0.0, 3.0
+    low, high = 0.0, 9.0
     best = None
     for _ in range(16):
         middle = (low + high) / 2
