@@ -51,7 +51,7 @@ class Passes(NamedTuple):
 #: Methods that search on a working set: Gram matrix, first look, and three times all features.
 SEARCHED = Passes(1, 5)
 #: Methods that look at every feature again and again.
-ALL_FEATURES = Passes(1, 2, note="up to 128 MB of columns, refused with the size beyond")
+ALL_FEATURES = Passes(1, 1, note="up to 128 MB of columns, refused with the size beyond")
 STATED: dict[str, Passes] = {
     "SparsePCA": SEARCHED,
     "SparsePCA, certified": Passes(1, 6, 3, "a fingerprint, and the bounds of each component"),
@@ -66,7 +66,7 @@ STATED: dict[str, Passes] = {
     "NSPCA": ALL_FEATURES,
     "ElasticNetPCA": ALL_FEATURES,
     "ExactSparsePCA": ALL_FEATURES,
-    "SparsePCACV": Passes(1, None, note="rows in memory where data is wide"),
+    "SparsePCACV": Passes(1, 6, note="for all folds and sizes together"),
     "cardinality_path": Passes(1, 6, note="whatever the number of sizes"),
     "cardinality_path, certified": Passes(1, 7, note="one reduction for the bounds of all sizes"),
     "certify": Passes(1, 7),

@@ -183,14 +183,7 @@ class SampleGram:
 
     def columns(self, features: Support) -> Array:
         """Columns of the data, ascending; one pass for those not read before."""
-        if features.size > self.room:
-            megabytes = features.size * self.n_rows * self.dtype.itemsize / 2**20
-            msg = (
-                f"{features.size} features of {self.n_rows} samples take {megabytes:.0f} MB, and the "
-                f"wide route holds at most {MAX_COLUMN_BYTES >> 20} MB of columns; ask for fewer "
-                "features, or use route='data', which reads the data again and again"
-            )
-            raise MemoryError(msg)
+        refuse_many_columns(features.size, self.n_rows, self.dtype)
         missing = self.known.missing(features)
         if missing.size:
             self.remember(
@@ -256,6 +249,18 @@ class SampleGram:
             twins=np.searchsorted(support, np.intersect1d(self.twins, support)),
             known=known,
         )
+
+
+def refuse_many_columns(n_features: int, n_rows: int, dtype: np.dtype[Any]) -> None:
+    """Refuse more columns than are held at once."""
+    size = n_features * n_rows * dtype.itemsize
+    if n_features > MAX_COLUMN_BYTES // (n_rows * dtype.itemsize):
+        msg = (
+            f"{n_features} features of {n_rows} samples take {size / 2**20:.0f} MB, and the wide "
+            f"route holds at most {MAX_COLUMN_BYTES >> 20} MB of columns; ask for fewer features, or "
+            "use route='data', which reads the data again and again"
+        )
+        raise MemoryError(msg)
 
 
 def _first_pass(
