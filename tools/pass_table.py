@@ -54,7 +54,8 @@ SEARCHED = Passes(1, 5)
 ALL_FEATURES = Passes(1, 1, note="up to 128 MB of columns, refused with the size beyond")
 STATED: dict[str, Passes] = {
     "SparsePCA": SEARCHED,
-    "SparsePCA, certified": Passes(1, 6, 3, "a fingerprint, and the bounds of each component"),
+    "SparsePCA, certify='instant'": Passes(1, 6, 3, "a fingerprint, and bounds of each component"),
+    "SparsePCA, certify='standard'": Passes(1, 15, 3, "duals of the first component"),
     "EMPCA": SEARCHED,
     "GreedyPCA": SEARCHED,
     "FeatureSelector": SEARCHED,
@@ -69,7 +70,8 @@ STATED: dict[str, Passes] = {
     "SparsePCACV": Passes(1, 6, note="for all folds and sizes together"),
     "cardinality_path": Passes(1, 6, note="whatever the number of sizes"),
     "cardinality_path, certified": Passes(1, 7, note="one reduction for the bounds of all sizes"),
-    "certify": Passes(1, 7),
+    "certify": Passes(1, 16, note="at most three rounds of duals on a working set"),
+    "certify, effort='instant'": Passes(1, 7),
     "stability_selection": Passes(1, None, note="covariances of random blocks of the rows"),
     "cross_validated_recovery": Passes(None, None, note="rows in memory"),
     "SampleCovariance.of": Passes(1, 1, note="features x features, as far as memory goes"),
