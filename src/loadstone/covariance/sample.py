@@ -128,20 +128,18 @@ class SampleCovariance:
         n_parts : int, default=1
             Number of parts.
         exact : bool, default=True
-            ``False`` forms products of single-precision rows in single precision, as a fit of
-            the rows does: half the time, and enough for a fit, but not for ``subtract``.
+            ``False``: products of single-precision rows in single precision, enough for a fit.
 
         Returns
         -------
         list of SampleCovariance
         """
-        names = feature_names(X)
-        checked = check_rows(X, min_samples=1)
+        names, checked = feature_names(X), check_rows(X, min_samples=1)
         rows = rows_of(checked)
         refuse_large(rows.shape[1], n_parts)
         weights = check_block_weights(sample_weight, checked)
-        part_of = None if parts is None else np.asarray(parts)
-        found = accumulate_scatter(rows, weights, part_of, n_parts, exact=exact)
+        part = None if parts is None else np.asarray(parts)
+        found = accumulate_scatter(rows, weights, part, n_parts, exact=exact)
         for scatter in found:
             refuse_not_finite(scatter, names)
         return [cls._from(scatter, names, rows.dtype) for scatter in found]
