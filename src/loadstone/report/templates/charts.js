@@ -20,9 +20,9 @@ function drawVariance(holder, data) {
   const recovered = data.components.every((c) => c.recovered_ratio !== null);
   const ratios = data.components.map((c) => (recovered ? c.recovered_ratio : c.explained_variance_ratio) || 0);
   const plain = data.pca ? (recovered ? data.pca.recovered_ratio : data.pca.explained_variance_ratio) : [];
-  const first_j = (j) => (recovered && j ? `components 1 to ${j + 1}` : `component ${j + 1}`);
+  const upTo = (j) => (recovered && j ? `s 1 to ${j + 1}` : ` ${j + 1}`);
   const label = `Bar chart of variance ${recovered ? "recovered" : "explained"}: ` + ratios.map((ratio, j) =>
-    `${first_j(j)} ${asPercent(ratio)}` + (plain.length ? `, PCA ${asPercent(plain[j])}` : "")).join("; ");
+    `component${upTo(j)} ${asPercent(ratio)}` + (plain.length ? `, PCA ${asPercent(plain[j])}` : "")).join("; ");
   const { svg, width, height } = canvas(holder, 260, label);
   const [left, top, bottom] = [52, 34, height - 30];
   const most = Math.max(...ratios, ...plain, 1e-9);
@@ -34,10 +34,10 @@ function drawVariance(holder, data) {
     const middle = left + (j + 0.5) * group;
     const first = plain.length ? middle - bar - 1 : middle - bar / 2;
     node(svg, "rect", { class: "mark", x: first, y: place(ratio), width: bar, height: bottom - place(ratio),
-      fill: colour(j), rx: 2, "data-tip": `${first_j(j)}: ${asPercent(ratio)} of the variance` });
+      fill: colour(j), rx: 2, "data-tip": `Component${upTo(j)}: ${asPercent(ratio)} of the variance` });
     if (plain.length) {
       node(svg, "rect", { class: "mark", x: middle + 1, y: place(plain[j]), width: bar, height: bottom - place(plain[j]),
-        fill: "var(--pca)", rx: 2, "data-tip": `PCA, ${first_j(j)}: ${asPercent(plain[j])} of the variance with all features` });
+        fill: "var(--pca)", rx: 2, "data-tip": `PCA, component${upTo(j)}: ${asPercent(plain[j])} of the variance with all features` });
     }
     const name = recovered && j ? `1–${j + 1}` : `${j + 1}`;
     node(svg, "text", { x: middle, y: bottom + 20, "text-anchor": "middle" }, name);
