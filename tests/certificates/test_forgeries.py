@@ -16,7 +16,8 @@ from loadstone.constraints import Groups, LoadingConstraint, Signs
 from loadstone.covariance import ExplicitCovariance
 
 from .certificate_kinds import SHAPES, made
-from .forgeries import FORGERIES, TOOL, stand_alone, trial
+from .forgeries import TOOL, stand_alone, trial
+from .forgery_kinds import FORGERIES
 from .random_proofs import fault
 
 N_KINDS = len(FORGERIES) + 2
