@@ -1,6 +1,7 @@
 """Bounds for a single support, where no choice of features is left.
 
-Signed loadings: the largest eigenvalue, exactly. Non-negative ones: a stationary
+Signed loadings: the largest eigenvalue, exactly. Non-negative ones: multipliers of the signs
+prove a stationary point the best, or they do not; then faces are gone through. A stationary
 point whose positive entries are exactly those of a face T is an eigenvector of A_TT
 with positive entries, so faces are enumerated, and pruned by their eigenvalues.
 """
