@@ -7,6 +7,7 @@ stand-alone verifier, and prints what was accepted or ended in anything but a re
 """
 
 import importlib.util
+import itertools
 import sys
 import tempfile
 from pathlib import Path
@@ -124,10 +125,12 @@ def trial(seed, folder, tool):
     return name, found
 
 
-def main(count):
+def main(count, first=0):
     tool, bad, tried, kinds = stand_alone(), 0, 0, {}
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(count):
+        for seed in itertools.count(first):
+            if tried == count:
+                break
             name, found = trial(seed, folder, tool)
             tried += bool(found)
             for how, what in found.items():
@@ -142,4 +145,4 @@ def main(count):
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)))
+    sys.exit(bool(main(*[int(word) for word in sys.argv[1:]] or [2000])))

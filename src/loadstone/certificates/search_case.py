@@ -132,6 +132,7 @@ def tighten(
         if not chosen:
             break
         found = _one_round(S, found, matrix, proof, incumbent, limits, chosen, n_steps)
+        extra.finest = min(extra.finest, chosen[-1])
     return found
 
 
@@ -176,6 +177,7 @@ class _GapLevels:
 
     max_rounds: int
     before: SupportProblem | None = None
+    finest: float = np.inf
 
     def levels(self, standing: Standing, gap: float) -> tuple[float, ...]:
         """The next levels, or none where another round would not pay."""
@@ -185,7 +187,8 @@ class _GapLevels:
             return ()
         self.max_rounds -= 1
         self.before = standing.problem
-        return (gap, 0.2 * gap)
+        # What was smoothed less already gains nothing from smoothing as much as the gap.
+        return (0.2 * gap,) if self.finest <= 2.0 * gap else (gap, 0.2 * gap)
 
 
 def _one_round(
@@ -275,7 +278,7 @@ def _shrunk(before: SupportProblem, after: SupportProblem) -> bool:
     """Whether screening removed enough for another round to pay."""
     fewer = before.features.size - after.features.size
     decided = before.n_free - after.n_free
-    return fewer >= max(1, before.features.size // 20) or decided >= max(1, before.n_free // 20)
+    return fewer >= max(1, before.features.size // 20) or decided >= max(1, before.n_free // 50)
 
 
 def symmetric_block(S: Covariance, problem: SupportProblem) -> Array:
