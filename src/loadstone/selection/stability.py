@@ -185,6 +185,12 @@ def _dealt_out(X: Any, sample_weight: Any, rng: np.random.RandomState) -> list[S
             "which no covariances are formed; select features first, or use X.compute() where it fits"
         )
         raise TypeError(msg)
+    if n_samples < 2 * MIN_BLOCKS:
+        msg = (
+            f"X is a Dask array of {n_samples} samples, and halves of at least {MIN_BLOCKS} blocks of "
+            "two are drawn; use X.compute()"
+        )
+        raise ValueError(msg)
     n_blocks = min(MAX_BLOCKS, MAX_GRAM_BYTES // (8 * n_features**2), n_samples // 2)
     if n_blocks < MIN_BLOCKS:
         msg = (

@@ -19,7 +19,7 @@ ROUNDING = 16
 #: Slack of an optimality condition, as a share of the largest correlation.
 SLACK = 1e-10
 #: Rounds of coordinate descent at most.
-DESCENTS = 1000
+DESCENTS = 300
 
 
 class Regressions(Protocol):
