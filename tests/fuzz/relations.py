@@ -8,6 +8,7 @@ from fitted_state import answer, differences
 from fuzz.inputs import CONTAINERS
 from fuzz.properties import REFUSALS, ViolationError, as_dense, fitted, looseness, require
 from loadstone.loadings import Stop
+from loadstone.solvers.elastic_net import PATIENCE
 
 #: Numbers without ties, of which the answer has no reason to change with the last digit.
 GENERIC = {"gaussian", "factors", "heavy"}
@@ -119,6 +120,8 @@ def _same_variance(model, twin, given, what, factor=1.0):
     if any(Stop.MAX_ITER.value in vars(m).get("stop_reason_", []) for m in (model, twin)):
         # Where an unsettled search stands at its last iteration hangs on the last digit.
         return
+    if type(model).__name__ == "ElasticNetPCA" and _takes_turns(given, model, twin):
+        return
     if explained is None:
         same = as_dense(model.get_support()).sum() == as_dense(twin.get_support()).sum()
         require(same, f"{what}: another number of features")
@@ -137,6 +140,14 @@ def _same_variance(model, twin, given, what, factor=1.0):
     else:
         first, second = (np.append(v, 0)[0] for v in (explained, found))
     require(abs(first - second) <= slack, f"{what}: {explained} and {found}")
+
+
+def _takes_turns(given, *models):
+    """Which features tie, or where sizes that take turns are held, hangs on the last digit.
+
+    The page of the method says so.
+    """
+    return given.numbers not in GENERIC or any(m.n_iter_ > PATIENCE for m in models)
 
 
 def _chose_another_size(model, twin):

@@ -208,6 +208,9 @@ class SparseNoisyPCA(GaussianComponents):
         published: dict[str, Any] = {"noise": "shared", "penalty": "bic", "n_penalties": 50}
         return cls(n_components, **(published | options))
 
+    def _units_matter(self) -> bool:
+        return self.noise == "shared"
+
     def _fit_model(
         self, S: Covariance, holes: IncompleteObservations | None, task: Task
     ) -> FittedModel:

@@ -187,8 +187,8 @@ def _dealt_out(X: Any, sample_weight: Any, rng: np.random.RandomState) -> list[S
         raise TypeError(msg)
     if n_samples < 2 * MIN_BLOCKS:
         msg = (
-            f"X is a Dask array of {n_samples} samples, and halves of at least {MIN_BLOCKS} blocks of "
-            "two are drawn; use X.compute()"
+            f"X is a Dask array of {n_samples} samples, and its rows are dealt out to at least "
+            f"{MIN_BLOCKS} blocks of two; use X.compute(), of which single rows are drawn"
         )
         raise ValueError(msg)
     n_blocks = min(MAX_BLOCKS, MAX_GRAM_BYTES // (8 * n_features**2), n_samples // 2)

@@ -19,6 +19,7 @@ import numpy as np
 
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.loadings import Loadings, Stop
+from loadstone.solvers.column_moves import move_columns
 from loadstone.solvers.coordinate_ascent_caches import Products, products_of
 from loadstone.solvers.starts import random_nonnegative_starts, refuse_beyond_memory
 
@@ -30,6 +31,10 @@ _REFRESH_EVERY = 20
 _MAX_RESEEDS = 10
 # Blocks of all components at a time: eigenvectors, both of their signs, products, starts cut short.
 BLOCKS_HELD = 8
+#: Overlap penalty, in units of the largest eigenvalue, up to which single entries move well.
+STRONG = 1.0
+# Factor between the overlap penalties of two stages.
+_STAGE = 4.0
 # Power steps that lead a new start away from the columns there are.
 _RESEED_STEPS = 50
 
@@ -122,7 +127,7 @@ class CoordinateAscent:
         self, products: Products, start: Array, vectors: Array, alpha: float, beta: float
     ) -> Ascent:
         """Ascend; where columns vanished, re-seed them and go on as long as that pays."""
-        run = ascend(products, start, alpha, beta, self.max_iter, self.tol)
+        run = self._from_small_penalties(products, start, alpha, beta)
         for _ in range(_MAX_RESEEDS):
             left = self.max_iter - (len(run.trace) - 1)
             U = reseed_dead(products, run.U, vectors, alpha, beta) if left > 0 else None
@@ -131,6 +136,16 @@ class CoordinateAscent:
             more = ascend(products, U, alpha, beta, left, self.tol)
             run = Ascent(more.U, np.concatenate([run.trace, more.trace[1:]]), more.converged)
         return run
+
+    def _from_small_penalties(
+        self, products: Products, U: Array, alpha: float, beta: float
+    ) -> Ascent:
+        """Ascend with growing penalties on overlap: at a large one a start keeps its supports."""
+        stage = min(alpha, STRONG)
+        while stage < alpha:
+            U = ascend(products, U, stage, beta, self.max_iter, self.tol).U
+            stage *= _STAGE
+        return ascend(products, U, alpha, beta, self.max_iter, self.tol)
 
     def _result(self, run: Ascent, eigenvalue: float, alpha: float, beta: float) -> Loadings:
         alive = run.U.any(axis=0)
@@ -179,6 +194,9 @@ def ascend(
             return Ascent(U, np.array(trace), converged=True)
         if iteration < max_iter:
             products.sweep(U, cache, M, R, alpha, beta)
+        if alpha > STRONG and iteration % 2:
+            U = move_columns(products, U, alpha, beta)
+            cache, M, R = products.cache(U), U.T @ U, np.sum(U * U, axis=1)
     return Ascent(U, np.array(trace), converged=False)
 
 
