@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils._param_validation import (
     Interval,
+    InvalidParameterError,
     Options,
     StrOptions,
     validate_parameter_constraints,
@@ -72,6 +73,7 @@ __all__ = [
     "CallbackSupportMixin",
     "ClassNamePrefixFeaturesOutMixin",
     "Interval",
+    "InvalidParameterError",
     "Options",
     "StrOptions",
     "TransformerMixin",

@@ -19,7 +19,7 @@ def list_all(terminal: Terminal) -> None:
         table.add_row(entry.name, f"{entry.shape[0]} x {entry.shape[1]}", here, entry.title)
     terminal.show(table)
     terminal.say("\nLocal copies are looked for in the folder that LOADSTONE_DATA names.")
-    terminal.result({"datasets": [_described(entry.name) for entry in SOURCES]})
+    terminal.result("datasets list", {"datasets": [_described(entry.name) for entry in SOURCES]})
 
 
 def show(terminal: Terminal, name: str) -> None:
@@ -27,7 +27,7 @@ def show(terminal: Terminal, name: str) -> None:
     about = _described(name)
     for key, value in about.items():
         terminal.say(f"{key:<10} {value if value is not None else '-'}")
-    terminal.result(about)
+    terminal.result("datasets show", about)
 
 
 def _described(name: str) -> dict[str, object]:

@@ -30,7 +30,7 @@ def demo(terminal: Terminal, output: Path | None, *, force: bool) -> None:
     _print(terminal, model, pca, X.shape)
     terminal.say(f"Picture: {picture}")
     terminal.say("Your own data: loadstone fit FILE.csv --components 3 --nonzero 5")
-    terminal.result(_summary(model, pca, picture))
+    terminal.result("demo", _summary(model, pca, picture))
 
 
 def _free_name(path: Path, *, force: bool) -> Path:

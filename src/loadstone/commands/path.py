@@ -7,9 +7,10 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from loadstone.commands.fit import Reading, named, units_note
+from loadstone.commands.fit import units_note
 from loadstone.commands.outputs import write_beside
 from loadstone.commands.progress import stages
+from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal, bar
 from loadstone.files.atomic import refuse_existing
 from loadstone.files.spreadsheet import write_csv
@@ -39,7 +40,7 @@ def path(
         for note in (*table.notes, *units_note(table.X, options)):
             terminal.note(f"note: {note}")
         steps.next("Following the path")
-        found = cardinality_path(named(table), **options)
+        found = cardinality_path(named(table), sample_weight=table.weights, **options)
         suggestion = suggest_cardinality(found)
         size, why = int(suggestion.n_nonzero), str(suggestion.reason)
         writers = {
@@ -50,6 +51,7 @@ def path(
     _print(terminal, found, size, why)
     terminal.say(f"wrote {output} and {picture}")
     terminal.result(
+        "path",
         {
             "n_nonzeros": [int(k) for k in found.n_nonzeros],
             "values": [float(v) for v in found.values],
@@ -59,7 +61,7 @@ def path(
             "suggested": size,
             "why": why,
             "files": [str(output), str(picture)],
-        }
+        },
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from loadstone._sklearn_compat import InvalidParameterError
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Covariance
 from loadstone.covariance.checks import Names, check_rows
@@ -40,7 +42,7 @@ def refuse_changed(estimator: Any, unused: Mapping[str, Any], where: str) -> Non
         if isinstance(given[name], str | Real | None) and given[name] == value:
             continue
         msg = f"{name}={given[name]!r} belongs to {where}. Otherwise leave it at {value!r}"
-        raise ValueError(msg)
+        raise InvalidParameterError(msg)
 
 
 def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]:
@@ -54,13 +56,13 @@ def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]
             f"n_nonzero={n_nonzero!r} mixes sizes and words; 'auto' chooses one size for all "
             "components and stands alone, otherwise give a number for each"
         )
-        raise ValueError(msg)
+        raise InvalidParameterError(msg)
     if len(sizes) != n_components:
         msg = (
             f"n_nonzero has {len(sizes)} values for n_components={n_components}; "
             "give one number for all components, or one per component"
         )
-        raise ValueError(msg)
+        raise InvalidParameterError(msg)
     return [_size(size, n_features) for size in sizes]
 
 
@@ -74,7 +76,7 @@ def _size(n_nonzero: Any, n_features: int) -> int:
             f"n_nonzero={n_nonzero} must be between 1 and n_features={n_features}; "
             "use None for all features, or a fraction in (0, 1]"
         )
-        raise ValueError(msg)
+        raise InvalidParameterError(msg)
     if (
         isinstance(n_nonzero, Real)
         and not isinstance(n_nonzero, bool)
@@ -85,7 +87,7 @@ def _size(n_nonzero: Any, n_features: int) -> int:
         f"n_nonzero={n_nonzero!r} must be a whole number of features between 1 and {n_features}, "
         "a fraction in (0, 1], or None for all features"
     )
-    raise ValueError(msg)
+    raise InvalidParameterError(msg)
 
 
 def check_features(which: Any, label: str, n_features: int, names: Names | None) -> Any:
@@ -98,13 +100,13 @@ def check_features(which: Any, label: str, n_features: int, names: Names | None)
     if asked.dtype == bool:
         if asked.shape != (n_features,):
             msg = f"{label} is a mask of length {asked.size}; expected one entry per feature ({n_features})"
-            raise ValueError(msg)
+            raise InvalidParameterError(msg)
         return np.flatnonzero(asked)
     if asked.dtype.kind in "iu":
         bad = asked[(asked < 0) | (asked >= n_features)]
         if bad.size:
             msg = f"{label} names feature(s) {bad.tolist()}; indices go from 0 to {n_features - 1}"
-            raise ValueError(msg)
+            raise InvalidParameterError(msg)
         return np.unique(asked).astype(np.intp)
     return _by_name(asked, label, names)
 
@@ -115,12 +117,14 @@ def _by_name(asked: Any, label: str, names: Names | None) -> Any:
             f"{label}={asked.tolist()} gives feature names, but X has none; "
             "use indices, or fit a data frame"
         )
-        raise ValueError(msg)
+        raise InvalidParameterError(msg)
     place = {str(name): i for i, name in enumerate(names)}
     unknown = [str(name) for name in asked if str(name) not in place]
     if unknown:
-        msg = f"{label} names feature(s) {unknown} that X does not have"
-        raise ValueError(msg)
+        near = get_close_matches(unknown[0], place, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {list(place)[:5]} and others"
+        msg = f"{label}={asked.tolist()} names feature(s) {unknown} that X does not have; {hint}"
+        raise InvalidParameterError(msg)
     return np.unique([place[str(name)] for name in asked]).astype(np.intp)
 
 
@@ -133,7 +137,7 @@ def check_alone(constraint: Any, parameters: Mapping[str, Any]) -> None:
             f"constraint={constraint!r} and {given[0]}={parameters[given[0]]!r} both say what a "
             f"component may look like; give one of them, and the rest to the constraint"
         )
-        raise ValueError(msg)
+        raise InvalidParameterError(msg)
 
 
 def _is_unset(value: Any) -> bool:
@@ -155,7 +159,7 @@ def build_constraints(
         msg = (
             f"forced feature(s) {stuck.tolist()} are constant and cannot be used; do not force them"
         )
-        raise ValueError(msg)
+        raise InvalidParameterError(msg)
     closed = np.union1d(forbidden, np.flatnonzero(constant)).astype(np.intp)
     free = not nonnegative and forced.size == 0 and forbidden.size == 0
     constraints = []
