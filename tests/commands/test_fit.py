@@ -140,7 +140,10 @@ def test_a_file_that_exists_is_kept_unless_forced(run, wine_csv, tmp_path):
 def test_a_missing_file_is_named(run):
     result = run("fit", "nothing.csv")
     assert result.exit_code == 3
-    assert result.stderr == "error: there is no file nothing.csv\n"
+    assert (
+        result.stderr
+        == "error: there is no file nothing.csv; check its name and the folder you are in\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,7 @@ def test_json_errors_are_json_too(run):
     assert json.loads(result.stdout) == {
         "schema": 1,
         "command": "fit",
-        "error": "there is no file nothing.csv",
+        "error": "there is no file nothing.csv; check its name and the folder you are in",
         "exit_code": 3,
     }
 

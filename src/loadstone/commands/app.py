@@ -34,9 +34,11 @@ from loadstone.commands.options import (
 )
 from loadstone.commands.reading import Reading
 from loadstone.commands.terminal import Terminal
+from loadstone.commands.usage import Commands
 
 app = typer.Typer(
     name="loadstone",
+    cls=Commands,
     help="Principal components people can read: sparse, non-negative, exactly sized, certified.\n\n"
     "Exit codes: 0 done, 2 wrong option, 3 file not found, 4 unusable data, 5 unusable model, "
     "6 file exists, 7 cannot write, 130 interrupted, 1 anything else.",

@@ -6,7 +6,6 @@ Readers and estimators speak of ``n_nonzero=99``; who typed ``--nonzero 99`` sho
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 
 #: How a parameter is called on the command line.
 FLAGS = {
@@ -37,8 +36,6 @@ _ANY = "|".join(FLAGS)
 _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|[\w.+-]*[\w+-]"
 _GIVEN = re.compile(rf"(?<![\w'\"])({_ANY})=({_VALUE})")
 _BARE = re.compile(rf"(?<![\w'\"=-])({'|'.join(_UNMISTAKABLE)})(?![\w'\"=])")
-_CHECKED = re.compile(r"The '(\w+)' parameter of \w+ must be (.*)\. Got (.*) instead\.")
-_AMONG = re.compile(r"a str among \{([^}]*)\}")
 _FEATURES = re.compile(r"\bn_features=(\d+)")
 
 
@@ -49,9 +46,6 @@ def flag_of(parameter: str) -> str:
 
 def in_shell_words(sentence: str) -> str:
     """The sentence with options in place of parameters; names in quotes stay as they are."""
-    checked = _CHECKED.fullmatch(" ".join(sentence.split()))
-    if checked is not None and checked[1] in FLAGS:
-        return _refused(checked[1], checked[2], checked[3])
     sentence = sentence.replace("use None for all features", "use all for all features")
     sentence = sentence.replace("or None for all features", "or all for all features")
     sentence = _GIVEN.sub(lambda found: _option(found[1], found[2]), sentence)
@@ -68,16 +62,3 @@ def _option(parameter: str, value: str) -> str:
     elif value[:1] == "[":
         value = ",".join(part.strip().strip("'\"") for part in value[1:-1].split(","))
     return f"{flag} {'all' if value == 'None' else value}"
-
-
-def _refused(parameter: str, rule: str, value: str) -> str:
-    """What scikit-learn says of a value, with the nearest word that is allowed."""
-    words = [
-        word.strip().strip("'\"") for found in _AMONG.findall(rule) for word in found.split(",")
-    ]
-    given = value.strip("'\"")
-    if not words:
-        return f"{FLAGS[parameter]} {given} must be {rule}"
-    near = get_close_matches(given, words, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{FLAGS[parameter]} {given} is none of {', '.join(sorted(words))}{hint}"

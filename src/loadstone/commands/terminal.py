@@ -106,14 +106,17 @@ class Terminal:
                 self.note(f"note: {text}")
 
     def _fail(self, command: str, sentence: str, exit_code: int) -> None:
-        sentence = in_shell_words(sentence)
         if self.debug:
             self.err.print_exception(show_locals=False)
+        self.failed(command, in_shell_words(sentence), exit_code)
+        raise typer.Exit(exit_code)
+
+    def failed(self, command: str, sentence: str, exit_code: int) -> None:
+        """Say why a command ends, to people and to scripts."""
         if self.as_json:
             failed = {"error": sentence, "exit_code": exit_code}
             print(json.dumps({"schema": SCHEMA, "command": command, **failed}))
         self.err.print(f"[bold red]error:[/bold red] {escape(sentence)}", soft_wrap=True)
-        raise typer.Exit(exit_code)
 
 
 def _one_line(error: Exception) -> str:

@@ -160,8 +160,8 @@ def _refuse_words(path: Path, missing: str, layer: str | None, sheet: str | int 
         raise OptionError(msg)
     if not path.exists():
         beside = nearest(path.name, [p.name for p in siblings(path)])
-        hint = f"; did you mean {beside}?" if beside else ""
-        msg = f"there is no file {path}{hint}"
+        hint = f"did you mean {beside}?" if beside else "check its name and the folder you are in"
+        msg = f"there is no file {path}; {hint}"
         raise MissingFileError(msg)
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no regular file"
