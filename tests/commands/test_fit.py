@@ -154,7 +154,7 @@ def test_a_missing_file_is_named(run):
         (["-k", "many"], 2, "is no number of features"),
         (["-k", "3,4"], 2, "names 2 sizes for --components 3"),
         (["--method", "magic"], 2, "--method magic: there is no such method; choose one of sparse"),
-        (["--orthogonality", "unkorrelated"], 2, "did you mean uncorrelated?"),
+        (["--orthogonality", "unkorrelated"], 2, "did you mean 'uncorrelated'?"),
         (["--labels", "colour_intensity"], 2, "did you mean 'color_intensity'?"),
         (["--components", "0"], 2, "--components"),
         (["--missing", "pray"], 2, "is none of"),

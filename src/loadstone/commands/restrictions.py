@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.constraints import Constraint, Groups, Signs
-from loadstone.estimators.checks import check_sizes
+from loadstone.constraints.from_parameters import check_sizes
 from loadstone.files.errors import MissingFileError, OptionError
 from loadstone.files.feature_files import complete_groups, read_groups, read_signs
 from loadstone.files.table import Table, listed

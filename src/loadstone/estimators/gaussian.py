@@ -117,7 +117,10 @@ class GaussianComponents(Components):
             return scores.astype(float_dtype(rows.dtype))
         if is_dask(rows):
             return self._lazy_scores(rows)
-        return project(rows, model.scores_matrix(), self.mean_, self.scale_)
+        return project(rows, self._scores_matrix(), self.mean_, self.scale_)
+
+    def _scores_matrix(self) -> Array:
+        return self._model().scores_matrix()
 
     def _lazy_scores(self, rows: Any) -> Any:
         dtype = float_dtype(rows.dtype)
