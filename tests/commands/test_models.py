@@ -31,7 +31,7 @@ def test_transform_json(run, wine_model, wine_csv):
         "command": "transform",
         "n_samples": 178,
         "n_components": 2,
-        "file": "scores.csv",
+        "files": ["scores.csv"],
     }
 
 

@@ -169,7 +169,8 @@ def verify(terminal: Terminal, file: Path, reading: Reading) -> None:
             "certificates": [
                 {"sentence": str(c), "value": float(c.value), "upper_bound": bound}
                 for c, bound in zip(certificates, bounds, strict=True)
-            ]
+            ],
+            "files": [],
         },
     )
 

@@ -97,11 +97,13 @@ def _summary(model: Any, pca: Any, picture: Path) -> dict[str, Any]:
     return {
         "components": [
             {
-                "loadings": {str(names[i]): float(w[i]) for i in ranked_features(w)},
+                "loadings": [
+                    {"feature": str(names[i]), "loading": float(w[i])} for i in ranked_features(w)
+                ],
                 "explained_variance_ratio": float(model.explained_variance_ratio_[j]),
                 "pca_explained_variance_ratio": float(pca.explained_variance_ratio_[j]),
             }
             for j, w in enumerate(model.components_)
         ],
-        "picture": str(picture),
+        "files": [str(picture)],
     }

@@ -31,7 +31,7 @@ def transform(
     terminal.say(f"{scores.shape[0]} samples, {scores.shape[1]} component(s): wrote {output}")
     terminal.result(
         "transform",
-        {"n_samples": scores.shape[0], "n_components": scores.shape[1], "file": str(output)},
+        {"n_samples": scores.shape[0], "n_components": scores.shape[1], "files": [str(output)]},
     )
 
 
