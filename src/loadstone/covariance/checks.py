@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_array
 from loadstone._sklearn_compat import _check_sample_weight
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.moments import Moments
-from loadstone.covariance.opened import feature_names, is_dask_frame, opened, without_rows_read
+from loadstone.covariance.opened import (
+    feature_names,
+    is_dask_frame,
+    opened,
+    package_of,
+    without_rows_read,
+)
 from loadstone.covariance.protocol import Array
 
 #: Names of features, as data frames have them.
@@ -123,7 +129,10 @@ def _too_few(n_samples: int, min_samples: int) -> str:
 
 def _refuse_text_columns(X: Any, *, unseen: bool = False) -> None:
     """Name the columns of a data frame that hold no numbers; what is unseen may be anything."""
-    columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
+    if package_of(X) == "pyarrow" and hasattr(X, "schema"):
+        columns, dtypes = X.schema.names, X.schema.types
+    else:
+        columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
     if columns is None or dtypes is None or callable(dtypes):
         return
     bad = [
@@ -142,7 +151,7 @@ def _refuse_text_columns(X: Any, *, unseen: bool = False) -> None:
 def _is_text(dtype: Any) -> bool:
     name = str(dtype).lower()
     return name.startswith(
-        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum")
+        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum", "large_string")
     )
 
 

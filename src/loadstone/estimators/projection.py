@@ -17,6 +17,7 @@ from loadstone.certificates import Certificate, JointCertificate
 from loadstone.constraints import Groups
 from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask
+from loadstone.covariance.opened import like
 from loadstone.covariance.plain_pca import implied_covariance, plain_pca
 from loadstone.covariance.scores import project, pseudo_inverse, share_explained
 from loadstone.estimators.checks import check_new_rows
@@ -66,11 +67,11 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         scores : ndarray or Dask array of shape (n_samples, n_components)
-            Lazy where ``X`` is a Dask array.
+            Lazy where ``X`` is a Dask array; a ``DataArray`` where ``X`` is one of xarray.
         """
         check_is_fitted(self)
         rows = check_new_rows(self, X, lazy=True)
-        return project(rows, self._scores_matrix(), self.mean_, self.scale_)
+        return like(X, project(rows, self._scores_matrix(), self.mean_, self.scale_))
 
     def inverse_transform(self, X: Any) -> Any:
         """Least-squares reconstruction of the data from its scores.
