@@ -28,7 +28,7 @@ def test_a_european_csv(tmp_path):
         table.X, [[1234.5, 1200, 0.125], [987.25, 950, 0.08], [-12, 1e6, 1]], rtol=1e-15
     )
     assert list(table.feature_names) == ["Umsatz", "Menge", "Quote"]
-    assert table.sample_names[0] == "Nord"
+    assert list(table.sample_names) == ["Nord", "Süd", "Ost"]
     assert "'Umsatz': cells such as '1.234,50' were read as 1234.5" in said(table)
 
 
@@ -76,11 +76,23 @@ def test_a_total_without_a_name_is_recognised_by_its_sums(tmp_path):
     assert "totals are no samples: row 5" in said(table)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
-def test_utf_16(encoding, tmp_path):
+@pytest.mark.parametrize(
+    ("encoding", "marked"),
+    [
+        ("utf-16", True),
+        ("utf-16-le", True),
+        ("utf-16-be", True),
+        ("utf-16-le", False),
+        ("utf-16-be", False),
+        ("utf-32", True),
+        ("utf-8-sig", True),
+        ("cp1252", False),
+    ],
+)
+def test_utf_16_and_others(encoding, marked, tmp_path):
     text = "größe\tbreite\n1.5\t2\n2.5\t3\n0\t4\n"
     mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
-    (tmp_path / "t.csv").write_bytes(mark + text.encode(encoding))
+    (tmp_path / "t.csv").write_bytes(mark * marked + text.encode(encoding))
     table = read_table(tmp_path / "t.csv")
     assert list(table.feature_names) == ["größe", "breite"]
     np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3], [0, 4]])
@@ -204,6 +216,42 @@ def test_parquet_feather_and_arrow(kind, tmp_path):
     assert "dates: when" in said(table)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b  c\n1 2   3\n4 5 6\n 7 8 10\n",
+        "# measured on Monday\n# by hand\na,b,c\n1,2,3\n4,5,6\n7,8,10\n",
+        "Exported table\n\na;b;c\n1;2;3\n4;5;6\n7;8;10\n\nSource: own counts;;\n",
+        "a|b|c\n1|2|3\n4|5|6\n7|8|10\nall of it is estimated||\n",
+    ],
+)
+def test_blanks_titles_and_remarks(text, tmp_path):
+    (tmp_path / "t.txt").write_text(text)
+    table = read_table(tmp_path / "t.txt")
+    np.testing.assert_array_equal(table.X, [[1, 2, 3], [4, 5, 6], [7, 8, 10]])
+    assert list(table.feature_names) == ["a", "b", "c"]
+
+
+def test_dots_that_might_be_thousands_are_told(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1.234;5\n2.500;6\n3.125;9\n")
+    table = read_table(tmp_path / "t.csv")
+    assert "dots were read as decimal points: '1.234' is 1.234" in said(table)
+
+
+def test_numbers_of_obs_may_have_a_role(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    cells = pd.DataFrame(
+        {"cluster": [3, 4, 3], "w": [1.0, 2.0, 1.0]}, index=pd.Index(list("abc"), dtype=object)
+    )
+    genes = pd.DataFrame(index=pd.Index(["g1", "g2"], dtype=object))
+    X = np.array([[1.0, 2], [3, 4], [5, 7]])
+    anndata.AnnData(X, obs=cells, var=genes).write_h5ad(tmp_path / "t.h5ad")
+    table = read_table(tmp_path / "t.h5ad", labels="cluster", weights="w")
+    assert list(table.labels) == ["3", "4", "3"]
+    np.testing.assert_array_equal(table.weights, [1, 2, 1])
+    np.testing.assert_array_equal(table.X, X)
+
+
 def test_json_lines(tmp_path):
     text = (
         '{"id": "a", "x": 1, "in": {"y": 2.5}}\n{"id": "b", "x": null, "in": {"y": 3}}\n\n'
@@ -216,6 +264,8 @@ def test_json_lines(tmp_path):
     assert list(table.sample_names) == ["a", "b", "c"]
     (tmp_path / "list.json").write_text('[{"x": 1, "y": 2}, {"x": 3, "y": 4}]')
     np.testing.assert_array_equal(read_table(tmp_path / "list.json").X, [[1, 2], [3, 4]])
+    (tmp_path / "columns.json").write_text('{"x": [1, 3],\n "y": [2, 4]}')
+    np.testing.assert_array_equal(read_table(tmp_path / "columns.json").X, [[1, 2], [3, 4]])
     (tmp_path / "bad.jsonl").write_text('{"x": 1}\n{"x": \n')
     with pytest.raises(TableError, match="line 2 is no JSON"):
         read_table(tmp_path / "bad.jsonl")

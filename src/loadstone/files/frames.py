@@ -9,7 +9,7 @@ import numpy as np
 
 from loadstone.files.cells import Written, numbers_in
 from loadstone.files.errors import TableError
-from loadstone.files.table import Table
+from loadstone.files.table import Table, listed
 
 
 def table_of_frame(
@@ -47,6 +47,18 @@ def _numbers(frame: Any, plain: list[int], repaired: dict[int, Any]) -> Any:
         return X
     together = np.column_stack([X, *repaired.values()])
     return together[:, np.argsort([*plain, *repaired])]
+
+
+def without_remarks(frame: Any) -> tuple[Any, list[str]]:
+    """Without rows that fill the first column alone: remarks below a table, headings within it."""
+    if frame.shape[1] < 3 or frame.shape[0] < 3:
+        return frame, []
+    remarks = frame.iloc[:, 1:].isna().all(axis=1).to_numpy()
+    if not remarks.any() or remarks.all():
+        return frame, []
+    first = [str(cell)[:60] for cell in frame.iloc[:, 0][remarks] if cell == cell]
+    kept = frame[~remarks].reset_index(drop=True)
+    return kept, [f"left out, rows that fill the first column alone: {listed(first)}"]
 
 
 def _refuse_frame(frame: Any, place: str) -> None:

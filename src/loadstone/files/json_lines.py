@@ -33,10 +33,13 @@ def read_json_lines(path: Path) -> Table:
 
 
 def _records(lines: list[str], path: Path) -> list[dict[str, Any]]:
-    if lines[0].lstrip().startswith("["):
-        records = json.loads("".join(lines))
+    if lines[0].lstrip().startswith("[") or path.suffix.lower() == ".json":
+        whole = json.loads("".join(lines))
+        records = whole if isinstance(whole, list) else [whole]
     else:
         records = [_parsed(line, number, path) for number, line in enumerate(lines, 1)]
+    if len(records) == 1 and isinstance(records[0], dict):
+        return _columns(records[0])
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
             msg = (
@@ -45,6 +48,14 @@ def _records(lines: list[str], path: Path) -> list[dict[str, Any]]:
             )
             raise TableError(msg)
     return list(records)
+
+
+def _columns(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """A single object may hold columns: lists of one length."""
+    lengths = {len(value) if isinstance(value, list) else 0 for value in record.values()}
+    if len(lengths) != 1 or lengths == {0}:
+        return [record]
+    return [dict(zip(record, row, strict=True)) for row in zip(*record.values(), strict=True)]
 
 
 def _parsed(line: str, number: int, path: Path) -> Any:

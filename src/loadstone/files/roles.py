@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ MAX_CLASSES = 30
 NONE = "none"
 
 
-def refuse_two_roles(**roles: str | None) -> None:
+def refuse_two_roles(roles: Mapping[str, str | None]) -> None:
     """One column cannot do two things."""
     said: dict[str, str] = {}
     for role, name in roles.items():
@@ -63,7 +64,7 @@ def with_labels(table: Table, wanted: str | None) -> Table:
     if wanted is None or (wanted.lower() == NONE and wanted not in _all_names(table)):
         return table
     if wanted in table.columns:
-        return replace(table, labels=table.columns[wanted], labels_name=wanted)
+        return replace(table, labels=_spelled(table.columns[wanted]), labels_name=wanted)
     table, values = _taken(table, wanted, "labels")
     return replace(table, labels=_spelled(values), labels_name=wanted)
 

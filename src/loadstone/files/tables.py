@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -138,9 +138,9 @@ def read_table(
     """
     path = Path(path)
     _refuse_words(path, missing, layer, sheet)
-    refuse_two_roles(index=index, labels=labels, weights=weights)
-    text = tuple(name for name in (index, labels) if name is not None)
-    table = with_index(_read(path, layer, sheet, index, text), index)
+    roles = {"index": index, "labels": labels, "weights": weights}
+    refuse_two_roles(roles)
+    table = with_index(_read(path, layer, sheet, roles), index)
     if transpose:
         table = transposed(table, described=described)
     table = with_labels(with_weights(table, weights), labels)
@@ -194,16 +194,16 @@ def _read(
     path: Path,
     layer: str | None,
     sheet: str | int | None,
-    index: str | None,
-    as_text: tuple[str, ...],
+    roles: Mapping[str, str | None],
 ) -> Table:
     ending = _ending(path)
+    index, named = roles["index"], [name for name in roles.values() if name is not None]
     if ending in {".csv", ".tsv", ".txt"}:
-        return read_text(path, index=index, as_text=as_text)
+        return read_text(path, index=index, as_text=[n for n in named if n != roles["weights"]])
     if ending in {".xlsx", ".xlsm", ".ods"}:
         return read_workbook(path, sheet=sheet, index=index)
     if ending == ".h5ad":
-        return read_h5ad(path, layer)
+        return read_h5ad(path, layer, named)
     readers = {
         **dict.fromkeys((".parquet", ".pq"), read_parquet),
         **dict.fromkeys((".feather", ".arrow", ".ipc", ".arrows"), read_arrow),

@@ -15,12 +15,15 @@ import numpy as np
 from loadstone.files.cells import NO_VALUE, Written, numbers_in
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, opened
-from loadstone.files.frames import table_of_frame
+from loadstone.files.frames import table_of_frame, without_remarks
 from loadstone.files.headings import Heading, heading_of, is_number, joined_names, spelled
 from loadstone.files.table import Table, listed
 from loadstone.files.totals import without_totals
 
 _LOOK_AT = 20
+_LOOK_AT_BYTES = 1 << 16
+#: Any number of blanks between cells, in the words of pandas.
+WHITE = r"\s+"
 _INDEX_NAMES = frozenset(
     {"", "id", "index", "name", "names", "sample", "samples", "row", "rowname"}
 )
@@ -65,7 +68,7 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
         "dtype": dict.fromkeys(as_text, str) or None,
         "encoding": encoding,
         "low_memory": False,
-        "skipinitialspace": True,
+        "skipinitialspace": delimiter != WHITE,
         "encoding_errors": "replace",
     }
     n_above = 0 if heading.is_usual else heading.titles + heading.rows
@@ -75,9 +78,19 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
         _after(file, n_above, encoding) as content,
     ):
         frame = pd.read_csv(content, **options)
+        frame, remarks = without_remarks(frame) if _is_default(frame.index) else (frame, [])
         frame = frame if index else with_first_as_index(frame, header=header)
         table = table_of_frame(frame, str(path), named=header, decimal=decimal, as_text=as_text)
-    return without_totals(table.noting(*heading_notes(heading, rows)))
+    doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
+    return without_totals(table.noting(*heading_notes(heading, rows), *remarks, *doubt))
+
+
+def _doubt(rows: list[list[str]]) -> list[str]:
+    """A remark where dots may have been meant for thousands, and nothing in the file tells."""
+    dotted = [cell.strip() for row in rows for cell in row if "." in cell and is_number(cell)]
+    if not dotted or not all(_THOUSANDS.fullmatch(cell) for cell in dotted):
+        return []
+    return [f"dots were read as decimal points: {dotted[0]!r} is {float(dotted[0]):g}"]
 
 
 def heading_notes(heading: Heading, rows: Sequence[Sequence[Any]]) -> list[str]:
@@ -104,14 +117,22 @@ def lines_of(path: Path, at_most: int | None = None) -> list[str]:
 
 
 def encoding_of(path: Path) -> str:
-    """UTF-8, or what the mark at the beginning of the file says."""
+    """What the mark at the beginning of the file says; without one, what its bytes look like."""
     with foreign(path, "text"), opened(path) as file:
-        mark = file.read(4)
+        head = file.read(_LOOK_AT_BYTES)
     # The mark of UTF-32 begins with that of UTF-16.
-    if mark in {codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE}:
+    if head[:4] in {codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE}:
         return "utf-32"
-    if mark[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
+    if head[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
         return "utf-16"
+    for zeros, letters, encoding in ((1, 0, "utf-16-le"), (0, 1, "utf-16-be")):
+        # Of letters and digits, every second byte is zero, and no other one is.
+        if head and head[zeros::2].count(0) > 0.4 * len(head) and not head[letters::2].count(0):
+            return encoding
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
     return "utf-8-sig"
 
 
@@ -121,8 +142,16 @@ def delimiter_of(path: Path, head: list[str]) -> str:
         return "\t"
     # The delimiter that cuts every line into the same number of pieces, and into most.
     pieces = {d: [len(row) for row in rows_of(head, d)] for d in ",;\t|"}
-    even = {d: max(n) for d, n in pieces.items() if n and max(n) - min(n) <= 1}
-    return max(even or {",": 0}, key=lambda d: (even or {",": 0})[d])
+    even = {d: max(n) for d, n in pieces.items() if n and max(n) - min(n) <= 1 and max(n) > 1}
+    if even:
+        return max(even, key=lambda d: even[d])
+    blank = [len(line.split()) for line in head]
+    if len(head) > 1 and min(blank) == max(blank) > 1 and not any(d in head[-1] for d in ",;\t|"):
+        return WHITE
+    # Titles and remarks have fewer pieces than the table, which most lines belong to.
+    usual = {d: max(n, key=n.count) for d, n in pieces.items() if n}
+    cut = {d: (pieces[d].count(k), k) for d, k in usual.items() if k > 1}
+    return max(cut, key=lambda d: cut[d]) if cut else ","
 
 
 def rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
@@ -131,6 +160,9 @@ def rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
     The csv module does the same, but refuses cells of more than 131 072 letters, and a wide
     line that is cut at the wrong delimiter is one such cell.
     """
+    if delimiter == WHITE:
+        yield from (line.split() for line in lines)
+        return
     row: list[str] = []
     quoted: list[str] = []
     for line in lines:

@@ -11,7 +11,7 @@ from typing import Any
 from loadstone.files.column_names import nearest
 from loadstone.files.errors import OptionError, TableError
 from loadstone.files.foreign import foreign
-from loadstone.files.frames import table_of_frame
+from loadstone.files.frames import table_of_frame, without_remarks
 from loadstone.files.headings import (
     UNNAMED,
     Heading,
@@ -124,10 +124,11 @@ def _table(rows: list[list[Any]], place: str, index: str | None) -> Table:
     columns = [_column([row[j] for row in body]) for j in range(len(rows[0]))]
     frame = pd.DataFrame(dict(enumerate(columns)))
     frame.columns = pd.Index(names or range(len(columns)), dtype=object)
+    frame, remarks = without_remarks(frame)
     frame = frame if index else with_first_as_index(frame, header=bool(names))
     frame = frame.rename(columns={UNNAMED: "column 1"})
     table = table_of_frame(frame, place, named=bool(names))
-    return table.noting(*heading_notes(heading, rows))
+    return table.noting(*heading_notes(heading, rows), *remarks)
 
 
 def _column(cells: list[Any]) -> Any:
