@@ -94,7 +94,7 @@ MISTAKES = {
     ),
     "a_model_that_is_none": (["transform", "wine.csv", "wine.csv"], 5, ["wine.csv", "model"]),
     "a_file_in_the_way": (
-        ["path", "wine.csv", "-o", "holes.csv"],
+        ["report", "model.npz", "wine.csv", "-o", "holes.csv"],
         6,
         ["holes.csv", "exists", "--force"],
     ),

@@ -25,6 +25,7 @@ from loadstone.commands.options import (
     Nonnegative,
     Nonzero,
     Orthogonality,
+    PathFolder,
     Seed,
     SignsFile,
     Standardize,
@@ -231,15 +232,13 @@ def path(
     terminal: Terminal,
     nonnegative: Nonnegative = False,
     standardize: Standardize = False,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="CSV file; a PNG goes beside it.", rich_help_panel=OUTPUT
-        ),
-    ] = Path("path.csv"),
+    output: PathFolder = None,
     force: Force = False,
 ) -> None:
-    """Show how much variance each number of features reaches, and suggest one."""
+    """Show how much variance each number of features reaches, and suggest one.
+
+    A folder takes the numbers (path.csv) and a picture of them (path.png).
+    """
     from loadstone.commands.path import path as run
 
     options = {"nonnegative": nonnegative, "standardize": standardize}

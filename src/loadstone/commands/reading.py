@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,10 @@ class Reading:
             sheet=self.sheet,
             described=self.described,
         )
+
+    def folder(self, what: str) -> Path:
+        """Where results go that nobody gave a place."""
+        return Path(f"{self.file.name.partition('.')[0]}-{what}")
 
 
 def named(table: Table) -> Any:

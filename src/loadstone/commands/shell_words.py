@@ -49,7 +49,7 @@ def in_shell_words(sentence: str) -> str:
     sentence = sentence.replace("use None for all features", "use all for all features")
     sentence = sentence.replace("or None for all features", "or all for all features")
     sentence = _GIVEN.sub(lambda found: _option(found[1], found[2]), sentence)
-    sentence = _FEATURES.sub(r"\1, the number of features", sentence)
+    sentence = _FEATURES.sub(r"\1 (the number of features)", sentence)
     return _BARE.sub(lambda found: FLAGS[found[1]], sentence)
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import BaseEstimator, StrOptions, TransformerMixin
-from loadstone.constraints.from_parameters import check_sizes
+from loadstone.constraints.from_parameters import check_size
 from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.opened import feature_names, is_dask_frame, opened
@@ -143,10 +143,7 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         return self._of_entropy(task.data, size)
 
     def _size(self, n_features: int) -> int:
-        try:
-            size = check_sizes(self.n_features_to_select, 1, n_features)[0]
-        except ValueError as error:
-            raise ValueError(str(error).replace("n_nonzero", "n_features_to_select")) from error
+        size = check_size(self.n_features_to_select, n_features, "n_features_to_select")
         if self.method == "component" and self.n_components > size:
             msg = (
                 f"n_components={self.n_components} components cannot share "
