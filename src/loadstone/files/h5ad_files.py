@@ -46,9 +46,7 @@ def _table(adata: Any, path: Path, layer: str | None, wanted: Sequence[str]) -> 
         raise TableError(msg)
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
-        msg = (
-            f"{path} has no matrix X; choose one with --layer from {named_layers(adata) or 'none'}"
-        )
+        msg = f"{path} has no matrix X; choose one with layer='NAME' from {named_layers(adata) or 'none'}"
         raise TableError(msg)
     if X.dtype.kind not in "biuf":
         msg = f"{path} holds {X.dtype} of shape {X.shape}; a table of real numbers is needed"
