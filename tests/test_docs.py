@@ -22,6 +22,7 @@ OVERVIEWS = {"baselines", "index", "paths", "several_components", "variance"}
 #: Pages whose code is not run, and why.
 NOT_RUN = {
     "large_data.md": "needs files that do not fit into memory",
+    "single_cell.md": "needs scanpy; run by tests/test_scanpy.py where that is installed",
 }
 
 

@@ -24,6 +24,8 @@ from loadstone.estimators.sparse_probabilistic_pca import (
     SparseProbabilisticPCA as SparseProbabilisticPCA,
 )
 from loadstone.estimators.thresholded_pca import ThresholdedPCA as ThresholdedPCA
+from loadstone.files.table import Table as Table
+from loadstone.files.tables import read_table as read_table
 from loadstone.report import _CallableModule
 from loadstone.report.summarise import summarise as summarise
 from loadstone.selection.cardinality_path import cardinality_path as cardinality_path
@@ -54,11 +56,13 @@ __all__ = [
     "SparsePCA",
     "SparsePCACV",
     "SparseProbabilisticPCA",
+    "Table",
     "ThresholdedPCA",
     "cardinality_path",
     "certify",
     "cross_validated_recovery",
     "load_model",
+    "read_table",
     "save_model",
     "stability_selection",
     "suggest_cardinality",

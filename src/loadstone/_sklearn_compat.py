@@ -6,14 +6,19 @@ checker would take every fitted estimator for ``Any``; below it is told what the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils._param_validation import (
     Interval,
+    InvalidParameterError,
     Options,
     StrOptions,
-    validate_parameter_constraints,
+)
+from sklearn.utils._param_validation import (
+    validate_parameter_constraints as _validate_parameter_constraints,
 )
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -72,6 +77,7 @@ __all__ = [
     "CallbackSupportMixin",
     "ClassNamePrefixFeaturesOutMixin",
     "Interval",
+    "InvalidParameterError",
     "Options",
     "StrOptions",
     "TransformerMixin",
@@ -79,5 +85,88 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_get_feature_names",
+    "refuse_unknown",
     "validate_parameter_constraints",
 ]
+
+
+_REFUSED = re.compile(
+    r"The '(\w+)' parameter of (\w+) must be (.*)\. Got (.*) instead\.", re.DOTALL
+)
+_AMONG = re.compile(r"a \w+ among \{([^}]*)\}")
+#: What people mean who give a value that is none, by the name of the parameter.
+_MEANT = {
+    ("certify", "True"): "certify='standard' is the usual effort",
+    ("n_components", "'mle'"): "n_components='auto' of the factor models chooses",
+    ("n_components", "None"): "say how many components you want, such as n_components=3",
+    ("standardize", "'auto'"): "standardize=True scales every feature to unit variance",
+}
+#: Parameters that other packages have, and what serves here in their place.
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("alpha", "gamma", "l1_ratio", "lambda_", "penalty", "sumabs", "sumabsv", "l1"),
+        "sparsity is said directly here: n_nonzero=10 uses ten features per component",
+    ),
+    **dict.fromkeys(
+        ("k", "sparsity", "cardinality", "card", "n_features", "support_size", "n_nonzero_coefs"),
+        "n_nonzero says how many features a component may use",
+    ),
+    **dict.fromkeys(
+        ("positive", "nneg", "non_negative", "nonneg"),
+        "nonnegative=True allows only loadings of at least 0",
+    ),
+    **dict.fromkeys(
+        ("scale", "scaled", "normalize", "standardise", "center", "with_std"),
+        "data is always centred, and standardize=True scales every feature to unit variance",
+    ),
+    **dict.fromkeys(
+        ("n_comps", "ncomp", "n_pcs", "n_factors", "nfactors", "rank", "n_component"),
+        "n_components says how many components you want",
+    ),
+    **dict.fromkeys(("seed", "rng"), "random_state is the seed"),
+    "n_nonzero": "the data decides about its features; SparsePCA takes the number from you",
+    "nonnegative": "SparsePCA and others take it; see the table of methods",
+    "whiten": "divide the scores by the square root of explained_variance_ after transform",
+    "svd_solver": "route says how products with the covariance are computed",
+    "copy": "the data is never modified, so nothing has to be copied",
+}
+
+
+def validate_parameter_constraints(
+    rules: Mapping[str, Any], given: Mapping[str, Any], caller_name: str
+) -> None:
+    """Refuse values that a parameter may not have: the value, the rule, and the way out."""
+    try:
+        _validate_parameter_constraints(rules, given, caller_name=caller_name)
+    except InvalidParameterError as error:
+        found = _REFUSED.fullmatch(str(error))
+        if found is None:
+            raise
+        raise InvalidParameterError(_sentence(*found.groups())) from None
+
+
+def _sentence(name: str, who: str, rule: str, value: str) -> str:
+    words = [word.strip() for among in _AMONG.findall(rule) for word in among.split(",")]
+    plain = _AMONG.sub(lambda among: _listed(among[1].split(",")), rule)
+    near = get_close_matches(value, words, n=1)
+    hint = f"did you mean {near[0]}?" if near else _MEANT.get((name, value))
+    if hint is None and name == "n_components" and value.startswith("0."):
+        hint = "shares are for methods that find one component after another, such as SparsePCA"
+    return f"{name}={value} is nothing {who} takes: give {plain}{f'; {hint}' if hint else ''}"
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = sorted(word.strip() for word in words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def refuse_unknown(who: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse parameters that do not exist, with what serves in their place."""
+    known = list(known)
+    for name in given:
+        if name in known:
+            continue
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+        msg = f"{who}() got an unexpected keyword argument {name!r}; {_ELSEWHERE.get(name, hint)}"
+        raise TypeError(msg)

@@ -72,3 +72,22 @@ def first_of_each_support(W: NDArray[Any]) -> list[int]:
     for j in range(W.shape[1]):
         seen.setdefault(np.packbits(W[:, j] != 0).tobytes(), j)
     return list(seen.values())
+
+
+def named_loadings(components: NDArray[Any], names: NDArray[Any], groups: Any = None) -> Any:
+    """The non-zero loadings as a data frame: component from 1, feature, loading, largest first."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        msg = "loadings_table needs pandas; install it with: pip install pandas"
+        raise ImportError(msg) from error
+    places = [
+        (j, i)
+        for j, w in enumerate(components)
+        for i in sorted(np.flatnonzero(w), key=lambda i, w=w: -abs(w[i]))  # type: ignore[misc]
+    ]
+    rows = [(j + 1, names[i], float(components[j, i])) for j, i in places]
+    table = pd.DataFrame(rows, columns=["component", "feature", "loading"])
+    if groups is not None:
+        table["group"] = [groups[i] for _, i in places]
+    return table

@@ -282,7 +282,7 @@ def test_every_method_serves_a_constraint_or_says_why_not(
         (["--groups", "cultivar"], 2, "is a column about samples"),
         (["--groups", "nothing"], 3, "neither a file nor a column that describes features"),
         (["--signs", "signs.csv", "-k", "1,2,3"], 2, "one size for all components"),
-        (["--signs", "signs.csv", "-k", "99"], 4, "between 1 and n_features=13"),
+        (["--signs", "signs.csv", "-k", "99"], 2, "--nonzero 99 must be between 1 and 13"),
         (["--signs", "signs.csv", "--orthogonality", "uncorrelated"], 2, "both signs"),
         (["--signs", "nothing.csv"], 3, "there is no file nothing.csv"),
     ],

@@ -20,7 +20,7 @@ def test_json_says_what_the_table_says(run):
     summary = json.loads(run("demo", "--json").stdout)
     assert len(summary["components"]) == 3
     for component in summary["components"]:
-        loadings = list(component["loadings"].values())
+        loadings = [entry["loading"] for entry in component["loadings"]]
         assert len(loadings) == 4
         assert loadings == sorted(loadings, reverse=True)
         assert min(loadings) > 0

@@ -140,22 +140,25 @@ def test_a_file_that_exists_is_kept_unless_forced(run, wine_csv, tmp_path):
 def test_a_missing_file_is_named(run):
     result = run("fit", "nothing.csv")
     assert result.exit_code == 3
-    assert result.stderr == "error: there is no file nothing.csv\n"
+    assert (
+        result.stderr
+        == "error: there is no file nothing.csv; check its name and the folder you are in\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["-k", "0"], 4, "between 1 and n_features=13"),
-        (["-k", "99"], 4, "between 1 and n_features=13"),
+        (["-k", "0"], 2, "--nonzero 0 must be between 1 and 13"),
+        (["-k", "99"], 2, "--nonzero 99 must be between 1 and 13"),
         (["-k", "many"], 2, "is no number of features"),
         (["-k", "3,4"], 2, "names 2 sizes for --components 3"),
-        (["--method", "magic"], 2, "there is no method 'magic'"),
-        (["--orthogonality", "sideways"], 4, "orthogonality"),
-        (["--labels", "colour"], 4, "no column 'colour'"),
+        (["--method", "magic"], 2, "--method magic: there is no such method; choose one of sparse"),
+        (["--orthogonality", "unkorrelated"], 2, "did you mean 'uncorrelated'?"),
+        (["--labels", "colour_intensity"], 2, "did you mean 'color_intensity'?"),
         (["--components", "0"], 2, "--components"),
         (["--missing", "pray"], 2, "is none of"),
-        (["--layer", "counts"], 4, "--layer is for .h5ad"),
+        (["--layer", "counts"], 2, "--layer counts is for .h5ad"),
     ],
 )
 def test_bad_options_are_explained_in_one_sentence(
@@ -178,7 +181,12 @@ def test_bad_data_is_explained(run, tmp_path):
 
 def test_json_errors_are_json_too(run):
     result = run("fit", "nothing.csv", "--json")
-    assert json.loads(result.stdout) == {"error": "there is no file nothing.csv", "exit_code": 3}
+    assert json.loads(result.stdout) == {
+        "schema": 1,
+        "command": "fit",
+        "error": "there is no file nothing.csv; check its name and the folder you are in",
+        "exit_code": 3,
+    }
 
 
 def test_debug_shows_where_it_happened(tmp_path, monkeypatch):

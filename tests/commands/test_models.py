@@ -26,7 +26,13 @@ def test_transform_projects_matching_features_by_name(run, wine_model, tmp_path,
 
 def test_transform_json(run, wine_model, wine_csv):
     answer = json.loads(run("transform", wine_model, wine_csv, "--json").stdout)
-    assert answer == {"n_samples": 178, "n_components": 2, "file": "scores.csv"}
+    assert answer == {
+        "schema": 1,
+        "command": "transform",
+        "n_samples": 178,
+        "n_components": 2,
+        "files": ["scores.csv"],
+    }
 
 
 def test_report_writes_the_page(run, wine_model, wine_csv, tmp_path):

@@ -45,7 +45,7 @@ def test_datasets_list_and_show(run, monkeypatch, tmp_path):
     assert "German & Spiehler" in shown
     assert "537f7612" in shown
     bad = run("datasets", "show", "iris")
-    assert bad.exit_code == 4
+    assert bad.exit_code == 3
     assert "there are cbcl_faces" in bad.stderr
     assert run("datasets", "list", "--quiet").output == ""
 

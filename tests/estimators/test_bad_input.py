@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -39,6 +40,7 @@ BAD_DATA = {
         pd.DataFrame({"h": [1.0, 2], "who": np.array(["a", "b"], dtype=object)}, dtype=object),
         "who",
     ),
+    "arrow_text": (pa.table({"h": [1.0, 2.0], "kind": ["a", "b"]}), "kind"),
     "category": (pd.DataFrame({"h": [1.0, 2], "kind": pd.Categorical(["a", "b"])}), "kind"),
     "dask_nan": (da.from_array(with_value(np.nan), chunks=(5, 6)), "NaN.*feature.*2"),
     "dask_text": (da.from_array(np.array([["a", "b"]] * 4), chunks=2), "real numbers"),

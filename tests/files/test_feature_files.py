@@ -119,8 +119,8 @@ def turned_file(folder):
 def test_text_columns_of_a_turned_table_describe_its_features(tmp_path):
     path = turned_file(tmp_path)
     with pytest.raises(TableError, match="cannot be turned round: family"):
-        read_table(path, turned=True)
-    table = read_table(path, turned=True, described=True)
+        read_table(path, transpose=True)
+    table = read_table(path, transpose=True, described=True)
     assert table.X.shape == (3, 3)
     assert any("they describe features: family" in note for note in table.notes)
     said = dict(zip(table.feature_names, table.feature_columns["family"], strict=True))
@@ -135,7 +135,7 @@ def test_text_columns_of_a_turned_table_describe_its_features(tmp_path):
     ],
 )
 def test_what_is_said_of_features_goes_with_them(options, left, tmp_path):
-    table = read_table(turned_file(tmp_path), turned=True, described=True, **options)
+    table = read_table(turned_file(tmp_path), transpose=True, described=True, **options)
     assert dict(zip(table.feature_names, table.feature_columns["family"], strict=True)) == left
     assert table.X.shape[1] == len(left)
 

@@ -15,6 +15,7 @@ from loadstone.files import hdf5
 from loadstone.files.errors import TableError
 from loadstone.files.tables import read_table
 from loadstone.files.text_tables import rows_of
+from workbook_writer import write_ods, write_xlsx
 
 X = np.round(np.random.default_rng(0).standard_normal((30, 6)), 3)
 X[np.random.default_rng(1).random(X.shape) < 0.5] = 0
@@ -44,6 +45,12 @@ WRITERS = {
     "pattern.mtx": lambda p: scipy_io.mmwrite(p, sparse.coo_array(X != 0), field="pattern"),
     "dense.mtx": lambda p: scipy_io.mmwrite(p, X),
     "t.h5ad": h5ad,
+    "t.xlsx": lambda p: write_xlsx(p, {"a": [list(FRAME.columns), *X.tolist()]}),
+    "t.ods": lambda p: write_ods(p, {"a": [list(FRAME.columns), *X.tolist()]}),
+    "t.feather": lambda p: FRAME.to_feather(p, compression="uncompressed"),
+    "t.arrow": lambda p: FRAME.assign(kind=["a", "bc"] * 15).to_feather(p),
+    "t.jsonl": lambda p: FRAME.to_json(p, orient="records", lines=True),
+    "t.dta": lambda p: FRAME.to_stata(p, write_index=False),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import io as scipy_io
 from scipy import sparse
 
-from loadstone.files.errors import MissingFileError, TableError
+from loadstone.files.errors import ColumnError, MissingFileError, OptionError, TableError
 from loadstone.files.tables import read_table
 
 X = np.array([[1.5, 2.0, -3.0], [4.0, 5.25, 6.0], [7.0, 8.0, 9.5], [1.0, 0.0, 2.0]])
@@ -145,7 +145,7 @@ def test_missing_values_are_told_and_treated_as_asked(tmp_path):
     assert any("2 missing value(s) in 2 column(s) were filled" in note for note in filled.notes)
     assert read_table(path, missing="columns").X.tolist() == [[1], [3], [5]]
     assert np.isnan(read_table(path, missing="keep").X).sum() == 2
-    with pytest.raises(TableError, match="--missing mean, rows or columns"):
+    with pytest.raises(TableError, match="b, c; missing='mean' fills them"):
         read_table(path, missing="refuse")
     with pytest.raises(TableError, match="at least two samples"):
         read_table(path, missing="rows")
@@ -170,19 +170,19 @@ def test_labels_are_offered_chosen_and_refused(tmp_path):
     path = text(tmp_path / "t.csv", "a,u,v,w\n1,x,p,7\n2,y,q,8\n3,x,p,9\n4,y,q,6\n")
     offered = read_table(path)
     assert offered.labels is None
-    assert any("add --labels NAME: u, v" in note for note in offered.notes)
+    assert any("labels='NAME': u, v" in note for note in offered.notes)
     assert list(read_table(path, labels="v").labels) == ["p", "q", "p", "q"]
     number = read_table(path, labels="w")
     assert list(number.labels) == ["7", "8", "9", "6"]
     assert list(number.feature_names) == ["a"]
     assert read_table(path, labels="none").labels is None
-    with pytest.raises(TableError, match="no column 'z'"):
+    with pytest.raises(ColumnError, match="name that no column has; there are u, v, a, w"):
         read_table(path, labels="z")
 
 
 def test_features_may_stand_in_rows(tmp_path):
     path = text(tmp_path / "t.csv", ",s1,s2\ng1,1,2\ng2,3,4\ng3,5,6\n")
-    table = read_table(path, turned=True)
+    table = read_table(path, transpose=True)
     np.testing.assert_array_equal(table.X, [[1, 3, 5], [2, 4, 6]])
     assert list(table.feature_names) == ["g1", "g2", "g3"]
 
@@ -225,7 +225,7 @@ def test_missing_files_and_folders_are_named(tmp_path):
         read_table(tmp_path / "nothing.csv")
     with pytest.raises(MissingFileError, match="is a folder"):
         read_table(tmp_path)
-    with pytest.raises(TableError, match=r"--layer is for \.h5ad"):
+    with pytest.raises(OptionError, match=r"layer='counts' is for \.h5ad"):
         read_table(text(tmp_path / "t.csv", "a,b\n1,2\n3,4\n"), layer="counts")
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from loadstone.commands.options import OUTPUT, Debug, Force, Json, Quiet
+from loadstone.commands.groups import with_groups
+from loadstone.commands.options import OUTPUT, Force
 from loadstone.commands.terminal import Terminal
 
 datasets_app = typer.Typer(
@@ -16,47 +17,40 @@ datasets_app = typer.Typer(
 
 
 @datasets_app.command("list")
-def list_datasets(quiet: Quiet = False, json: Json = False, debug: Debug = False) -> None:
+@with_groups
+def list_datasets(terminal: Terminal) -> None:
     """List every data set and whether it is at hand."""
-    terminal = Terminal(quiet, json, debug)
-    with terminal.errors():
-        from loadstone.commands.datasets import list_all
+    from loadstone.commands.datasets import list_all
 
-        list_all(terminal)
+    list_all(terminal)
 
 
 @datasets_app.command("show")
+@with_groups
 def show_dataset(
+    terminal: Terminal,
     name: Annotated[str, typer.Argument(help="Name of a data set.")],
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Describe a data set: where it comes from, how to cite it, where it is."""
-    terminal = Terminal(quiet, json, debug)
-    with terminal.errors():
-        from loadstone.commands.datasets import show
+    from loadstone.commands.datasets import show
 
-        show(terminal, name)
+    show(terminal, name)
 
 
+@with_groups
 def demo(
+    terminal: Terminal,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where to save the picture.", rich_help_panel=OUTPUT),
     ] = None,
     force: Force = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Show what loadstone does, on 178 wines that come with it.
 
     Finds three sparse non-negative components, prints their named loadings and the
     variance they explain beside that of plain PCA, and saves loadstone-demo.png.
     """
-    terminal = Terminal(quiet, json, debug)
-    with terminal.errors():
-        from loadstone.commands.demo import demo as run
+    from loadstone.commands.demo import demo as run
 
-        run(terminal, output, force=force)
+    run(terminal, output, force=force)

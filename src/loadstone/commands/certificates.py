@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.commands.fit import Reading, named
 from loadstone.commands.models import opened
 from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import Stages, stages
+from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal
 from loadstone.files.atomic import refuse_foreign
 from loadstone.files.table import Table
@@ -46,6 +46,7 @@ def certify(
     if joint is not None:
         terminal.say(str(joint))
     terminal.result(
+        "certify",
         {
             "joint": None if joint is None else joint_as_json(joint),
             "components": [
@@ -61,7 +62,7 @@ def certify(
                 for j, c in enumerate(certificates)
             ],
             "files": files,
-        }
+        },
     )
 
 
@@ -90,13 +91,17 @@ def _certificates(
             )
         steps.next("Certifying component 1")
         size, nonnegative = int(np.count_nonzero(w)), bool((w >= 0).all())
-        X = named(table)
         return [
             certify_one(
-                X, w, n_nonzero=size, nonnegative=nonnegative, standardize=standardize, **limits
+                _weighted(table),
+                w,
+                n_nonzero=size,
+                nonnegative=nonnegative,
+                standardize=standardize,
+                **limits,
             )
         ]
-    data = read(named(table), standardize=standardize)
+    data = read(named(table), table.weights, standardize=standardize)
     task = Task(data, np.random.default_rng(0))
     loadings = model.components_.T
     compete = competitions(loadings, model.constraints_on(data), model.plan(task))
@@ -110,6 +115,15 @@ def _certificates(
     return certificates
 
 
+def _weighted(table: Table) -> Any:
+    """The data as certificates take it; weights of rows are kept in its covariance."""
+    from loadstone.covariance.sample import SampleCovariance
+
+    if table.weights is None:
+        return named(table)
+    return SampleCovariance.of(named(table), table.weights)
+
+
 def _joint(model: Any, table: Table, effort: str, time_limit: float | None, steps: Stages) -> Any:
     """What is proven about all components together; ``None`` where they were searched jointly."""
     from loadstone.estimators.found import Task
@@ -120,7 +134,7 @@ def _joint(model: Any, table: Table, effort: str, time_limit: float | None, step
     if not isinstance(model, SequentialComponents) or model.n_components_ < 2:
         return None
     steps.next("Certifying all components together")
-    data = read(named(table), standardize=model.scale_ is not None)
+    data = read(named(table), table.weights, standardize=model.scale_ is not None)
     plan = model.plan(Task(data, np.random.default_rng(0)))
     constraints = model.constraints_on(data)
     loadings = model.components_.T
@@ -154,12 +168,14 @@ def verify(terminal: Terminal, file: Path, reading: Reading) -> None:
     for certificate in certificates:
         terminal.say(f"verified: {certificate}")
     terminal.result(
+        "verify",
         {
             "certificates": [
                 {"sentence": str(c), "value": float(c.value), "upper_bound": bound}
                 for c, bound in zip(certificates, bounds, strict=True)
-            ]
-        }
+            ],
+            "files": [],
+        },
     )
 
 
@@ -184,8 +200,8 @@ def _with_data(
         if not certificates:
             msg = f"{file} is a model without certificates; use loadstone certify"
             raise CertificateError(msg)
-        return certificates, named(table)
+        return certificates, _weighted(table)
     certificate = load_joint(file) if is_joint else Certificate.load(file)
     if is_sample_file(reading.file):
         return [certificate], SampleCovariance.load(reading.file)
-    return [certificate], named(reading.table())
+    return [certificate], _weighted(reading.table())

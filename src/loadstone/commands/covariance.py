@@ -10,36 +10,36 @@ from typing import Any
 import numpy as np
 
 from loadstone.commands.fit import (
-    Reading,
     Request,
     asked,
     fitted,
-    named,
     path_of,
     print_found,
     units_note,
 )
-from loadstone.commands.methods import OptionError
 from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import stages
+from loadstone.commands.reading import Reading, named
+from loadstone.commands.shell_words import flag_of
 from loadstone.commands.terminal import Terminal
 from loadstone.covariance import SampleCovariance
 from loadstone.covariance.sample_file import is_sample_file
 from loadstone.files.atomic import refuse_existing
-from loadstone.files.errors import TableError
+from loadstone.files.errors import OptionError, TableError
 from loadstone.files.table import Table
 
 
 def covariance(
-    terminal: Terminal, files: Sequence[Path], reading: Reading, output: Path, *, force: bool
+    terminal: Terminal, readings: Sequence[Reading], output: Path, *, force: bool
 ) -> None:
     """Add up files, of which one at a time is in memory, and save the covariance."""
     refuse_existing([output], force=force)
     total: SampleCovariance | None = None
     with stages(terminal.err, quiet=terminal.quiet) as steps:
-        for file in files:
+        for reading in readings:
+            file = reading.file
             steps.next(f"Adding {file.name}")
-            part, notes = _summed_up(replace(reading, file=file))
+            part, notes = _summed_up(reading)
             for note in notes:
                 terminal.note(f"note: {file.name}: {note}")
             try:
@@ -51,10 +51,10 @@ def covariance(
         total.save(output)
     terminal.say(
         f"wrote {output}: {total.n_samples:.10g} samples of {total.n_features} features "
-        f"from {len(files)} file(s)"
+        f"from {len(readings)} file(s)"
     )
     found = {"n_samples": total.n_samples, "n_features": total.n_features, "files": [str(output)]}
-    terminal.result(found)
+    terminal.result("covariance", found)
 
 
 def _summed_up(reading: Reading) -> tuple[SampleCovariance, tuple[str, ...]]:
@@ -62,7 +62,7 @@ def _summed_up(reading: Reading) -> tuple[SampleCovariance, tuple[str, ...]]:
         return SampleCovariance.load(reading.file), ()
     table = reading.table()
     names = table.feature_names
-    part = SampleCovariance.of(named(table))
+    part = SampleCovariance.of(named(table), table.weights)
     if names is not None:
         # Sparse and mapped matrices carry no names.
         part = replace(part, names=np.asarray(names, dtype=object))
@@ -89,21 +89,16 @@ def fit_covariance(terminal: Terminal, request: Request) -> None:
         steps.next("Writing results")
         written = _write(request, model, C, summary)
     print_found(terminal, summary, written)
-    terminal.result({**summary, "files": [str(file) for file in written]})
+    terminal.result("fit", {**summary, "files": [str(file) for file in written]})
 
 
 def _refuse_options_for_rows(reading: Reading) -> None:
-    given = {
-        "--labels": reading.labels,
-        "--transpose": reading.turned,
-        "--layer": reading.layer,
-        "--missing": reading.missing != Reading(reading.file).missing,
-    }
-    for option, value in given.items():
-        if value:
+    unasked = Reading(file=reading.file)
+    for option, value in vars(replace(reading, described=False)).items():
+        if value != vars(unasked)[option]:
             msg = (
-                f"{option} is about rows, and {reading.file.name} is a covariance, which has none; "
-                "give it to loadstone covariance"
+                f"{flag_of(option)} is about rows, and {reading.file.name} is a covariance, which has "
+                "none; give it to loadstone covariance"
             )
             raise OptionError(msg)
 

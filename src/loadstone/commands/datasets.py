@@ -19,15 +19,17 @@ def list_all(terminal: Terminal) -> None:
         table.add_row(entry.name, f"{entry.shape[0]} x {entry.shape[1]}", here, entry.title)
     terminal.show(table)
     terminal.say("\nLocal copies are looked for in the folder that LOADSTONE_DATA names.")
-    terminal.result({"datasets": [_described(entry.name) for entry in SOURCES]})
+    terminal.result(
+        "datasets list", {"datasets": [_described(entry.name) for entry in SOURCES], "files": []}
+    )
 
 
 def show(terminal: Terminal, name: str) -> None:
     """Describe one data set."""
     about = _described(name)
     for key, value in about.items():
-        terminal.say(f"{key:<10} {value if value is not None else '-'}")
-    terminal.result(about)
+        terminal.say(f"{key.replace('_', ' '):<10} {value if value is not None else '-'}")
+    terminal.result("datasets show", {**about, "files": []})
 
 
 def _described(name: str) -> dict[str, object]:
@@ -44,5 +46,5 @@ def _described(name: str) -> dict[str, object]:
         "address": entry.address,
         "citation": entry.citation,
         "terms": entry.terms,
-        "at hand": None if here is None else str(here),
+        "at_hand": None if here is None else str(here),
     }

@@ -30,7 +30,7 @@ def demo(terminal: Terminal, output: Path | None, *, force: bool) -> None:
     _print(terminal, model, pca, X.shape)
     terminal.say(f"Picture: {picture}")
     terminal.say("Your own data: loadstone fit FILE.csv --components 3 --nonzero 5")
-    terminal.result(_summary(model, pca, picture))
+    terminal.result("demo", _summary(model, pca, picture))
 
 
 def _free_name(path: Path, *, force: bool) -> Path:
@@ -97,11 +97,13 @@ def _summary(model: Any, pca: Any, picture: Path) -> dict[str, Any]:
     return {
         "components": [
             {
-                "loadings": {str(names[i]): float(w[i]) for i in ranked_features(w)},
+                "loadings": [
+                    {"feature": str(names[i]), "loading": float(w[i])} for i in ranked_features(w)
+                ],
                 "explained_variance_ratio": float(model.explained_variance_ratio_[j]),
                 "pca_explained_variance_ratio": float(pca.explained_variance_ratio_[j]),
             }
             for j, w in enumerate(model.components_)
         ],
-        "picture": str(picture),
+        "files": [str(picture)],
     }

@@ -9,52 +9,27 @@ from typing import Any
 import numpy as np
 from rich.table import Table as RichTable
 
-from loadstone.commands.methods import OptionError, build_estimator, default_size, parse_size
+from loadstone.commands.methods import build_estimator, default_size, parse_size
 from loadstone.commands.outputs import RESULTS, write_scores, write_together
 from loadstone.commands.progress import ComponentProgress, Stages, stages
+from loadstone.commands.reading import Reading, named
 from loadstone.commands.restrictions import Restriction
+from loadstone.commands.shell_words import in_shell_words
 from loadstone.commands.terminal import Loading, Terminal, loadings_table
 from loadstone.covariance import SampleCovariance
 from loadstone.covariance.checks import UNEVEN, unevenness
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.moments import accumulate_moments
 from loadstone.files.atomic import refuse_existing, refuse_foreign
+from loadstone.files.errors import OptionError
 from loadstone.files.spreadsheet import write_csv
 from loadstone.files.table import Table
-from loadstone.files.tables import read_table
 from loadstone.report.headline import percent
 
 #: Loadings per component that the terminal shows.
 SHOWN = 10
 #: Methods that give every feature a noise of its own, so that units do not matter.
 OWN_NOISE = ("bayes", "noisy")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the file is to be read."""
-
-    file: Path
-    labels: str | None = None
-    missing: str = "mean"
-    turned: bool = False
-    layer: str | None = None
-    described: bool = False
-
-    def table(self) -> Table:
-        """Read it."""
-        return read_table(
-            self.file,
-            labels=self.labels,
-            missing=self.missing,
-            turned=self.turned,
-            described=self.described,
-            layer=self.layer,
-        )
-
-    def folder(self, what: str) -> Path:
-        """Where results go that nobody gave a place."""
-        return Path(f"{self.file.name.partition('.')[0]}-{what}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +68,13 @@ def fit(terminal: Terminal, request: Request) -> None:
         for note in (*table.notes, *units_note(table.X, request.options, request.method)):
             terminal.note(f"note: {note}")
         model = fitted(named(table), table, request.method, options, steps)
-        path = path_of(table.X, model, request, steps) if request.with_path else None
+        path = path_of(table.X, model, request, steps, table.weights) if request.with_path else None
         steps.next("Summing up")
         summary = summary_of(model, table, path, request.reading.file)
         steps.next("Writing results")
         written = _write(request, model, table, summary)
     print_found(terminal, summary, written)
-    terminal.result({**summary, "files": [str(file) for file in written]})
+    terminal.result("fit", {**summary, "files": [str(file) for file in written]})
 
 
 def asked(table: Table, request: Request) -> tuple[Table, dict[str, Any]]:
@@ -130,7 +105,7 @@ def fitted(data: Any, table: Table, method: str, options: dict[str, Any], steps:
     if hasattr(model, "set_callbacks"):
         model.set_callbacks(ComponentProgress(steps))
     try:
-        model.fit(data)
+        model.fit(data, sample_weight=table.weights)
     except RefusedConstraintError as error:
         raise OptionError(str(error)) from error
     if hasattr(model, "set_callbacks"):
@@ -141,16 +116,9 @@ def fitted(data: Any, table: Table, method: str, options: dict[str, Any], steps:
     return model
 
 
-def named(table: Table) -> Any:
-    """The numbers as the estimator wants them: with names where they are cheap to carry."""
-    if table.feature_names is None or not isinstance(table.X, np.ndarray):
-        return table.X
-    import pandas as pd
-
-    return pd.DataFrame(table.X, columns=table.feature_names, copy=False)
-
-
-def path_of(data: Any, model: Any, request: Request, steps: Stages) -> Any:
+def path_of(
+    data: Any, model: Any, request: Request, steps: Stages, sample_weight: Any = None
+) -> Any:
     """The variance over the number of features, on the sizes of the model and others."""
     from loadstone.selection.cardinality_path import cardinality_path
     from loadstone.selection.path import automatic_sizes
@@ -166,6 +134,7 @@ def path_of(data: Any, model: Any, request: Request, steps: Stages) -> Any:
         certify="standard" if effort == "full" else effort,
         nonnegative=bool((model.components_ >= 0).all()),
         standardize=model.scale_ is not None,
+        sample_weight=sample_weight,
     )
 
 
@@ -182,10 +151,12 @@ def summary_of(model: Any, table: Table, path: Any, file: Path) -> dict[str, Any
         sample_names=table.sample_names,
         title=file.name,
         notes=[_sentence(note) for note in table.notes],
+        sample_weight=table.weights,
     )
 
 
 def _sentence(note: str) -> str:
+    note = in_shell_words(note)
     return f"{note[:1].upper()}{note[1:]}."
 
 

@@ -6,33 +6,19 @@ import inspect
 import math
 from typing import Any
 
+from loadstone.commands.shell_words import flag_of
 from loadstone.constraints import Groups
-from loadstone.files.errors import FileError
+from loadstone.files.column_names import nearest
+from loadstone.files.errors import OptionError
 from loadstone.registry import methods
-
-#: How an estimator's parameter is called on the command line.
-_FLAGS = {
-    "n_components": "--components",
-    "n_nonzero": "--nonzero",
-    "nonnegative": "--nonnegative",
-    "orthogonality": "--orthogonality",
-    "standardize": "--standardize",
-    "certify": "--certify",
-    "time_limit": "--time-limit",
-    "random_state": "--seed",
-}
-
-
-class OptionError(FileError, ValueError):
-    """An option that does not fit the data, the method or another option."""
-
-    exit_code = 2
 
 
 def build_estimator(method: str, options: dict[str, Any], n_features: int) -> Any:
     """The estimator with what was asked for; what it does not understand is refused."""
     if method not in methods():
-        msg = f"there is no method {method!r}; choose one of {', '.join(methods())}"
+        near = nearest(method, list(methods()))
+        hint = f"did you mean {near}?" if near else f"choose one of {', '.join(methods())}"
+        msg = f"--method {method}: there is no such method; {hint}"
         raise OptionError(msg)
     cls = methods()[method].load()
     known = inspect.signature(cls).parameters
@@ -53,7 +39,7 @@ def build_estimator(method: str, options: dict[str, Any], n_features: int) -> An
 def _flag(name: str, options: dict[str, Any]) -> str:
     """What a person typed to set the parameter."""
     if name != "constraint":
-        return _FLAGS[name]
+        return flag_of(name)
     return "--groups" if isinstance(options[name], Groups) else "--signs"
 
 

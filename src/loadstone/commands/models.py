@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.commands.fit import Reading, named, summary_of
+from loadstone.commands.fit import summary_of
 from loadstone.commands.outputs import write_scores
 from loadstone.commands.progress import Stages, stages
+from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal
 from loadstone.files.atomic import refuse_existing, writing
 from loadstone.files.errors import TableError
@@ -29,7 +30,8 @@ def transform(
             write_scores(temporary, scores, table.sample_names, table.labels)
     terminal.say(f"{scores.shape[0]} samples, {scores.shape[1]} component(s): wrote {output}")
     terminal.result(
-        {"n_samples": scores.shape[0], "n_components": scores.shape[1], "file": str(output)}
+        "transform",
+        {"n_samples": scores.shape[0], "n_components": scores.shape[1], "files": [str(output)]},
     )
 
 
@@ -47,7 +49,7 @@ def report(
         Report(summary).save(output)
     terminal.say(summary["headline"])
     terminal.say(f"wrote {output}")
-    terminal.result({**summary, "files": [str(output)]})
+    terminal.result("report", {**summary, "files": [str(output)]})
 
 
 def opened(

@@ -16,7 +16,9 @@ OUTPUT = "Output"
 DataFile = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="Samples in rows: CSV, TSV, Parquet, NPY, NPZ, MTX or H5AD."
+        metavar="FILE",
+        help="Samples in rows: CSV, TSV, XLSX, ODS, Parquet, Feather, Arrow, JSON lines, Stata, "
+        "SPSS, NPY, NPZ, MTX or H5AD.",
     ),
 ]
 DataFiles = Annotated[
@@ -28,10 +30,51 @@ DataFiles = Annotated[
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="The model.npz that loadstone fit wrote.")
 ]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Features to use: names with commas between, ranges (first:last) and patterns "
+        "(gene_*); may be given several times.",
+        rich_help_panel=FILES,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES", help="Features to leave out, named likewise.", rich_help_panel=FILES
+    ),
+]
+Index = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that names the rows; 'none' where the first column is a feature.",
+        rich_help_panel=FILES,
+    ),
+]
 Labels = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN", help="Column of classes; 'none' for none.", rich_help_panel=FILES
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that says how many samples each row stands for.",
+        rich_help_panel=FILES,
+    ),
+]
+Log1p = Annotated[
+    bool,
+    typer.Option("--log1p", help="Take log(1 + x) of every feature.", rich_help_panel=FILES),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Sheet of an XLSX or ODS file: name or number.", rich_help_panel=FILES
     ),
 ]
 Missing = Annotated[

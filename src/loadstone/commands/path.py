@@ -7,12 +7,13 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from loadstone.commands.fit import Reading, named, units_note
-from loadstone.commands.methods import OptionError
+from loadstone.commands.fit import units_note
 from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import stages
+from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal, bar
 from loadstone.files.atomic import refuse_existing, refuse_foreign
+from loadstone.files.errors import OptionError
 from loadstone.files.spreadsheet import write_csv
 from loadstone.report.headline import percent
 
@@ -48,7 +49,7 @@ def path(
         for note in (*table.notes, *units_note(table.X, options)):
             terminal.note(f"note: {note}")
         steps.next("Following the path")
-        found = cardinality_path(named(table), **options)
+        found = cardinality_path(named(table), sample_weight=table.weights, **options)
         suggestion = suggest_cardinality(found)
         size, why = int(suggestion.n_nonzero), str(suggestion.reason)
         writers: dict[str, Any] = {
@@ -60,6 +61,7 @@ def path(
     for file in written:
         terminal.say(f"wrote {file}")
     terminal.result(
+        "path",
         {
             "n_nonzeros": [int(k) for k in found.n_nonzeros],
             "values": [float(v) for v in found.values],
@@ -69,7 +71,7 @@ def path(
             "suggested": size,
             "why": why,
             "files": [str(file) for file in written],
-        }
+        },
     )
 
 

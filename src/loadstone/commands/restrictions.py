@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadstone.commands.methods import OptionError
 from loadstone.constraints import Constraint, Groups, Signs
-from loadstone.estimators.checks import check_sizes
-from loadstone.files.errors import MissingFileError
+from loadstone.constraints.from_parameters import check_sizes
+from loadstone.files.errors import MissingFileError, OptionError
 from loadstone.files.feature_files import complete_groups, read_groups, read_signs
 from loadstone.files.table import Table, listed
 

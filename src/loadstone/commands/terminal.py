@@ -15,9 +15,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from loadstone._sklearn_compat import InvalidParameterError
+from loadstone.commands.options import Debug, Json, Quiet
+from loadstone.commands.shell_words import in_shell_words
 from loadstone.files.errors import FileError
 
+#: Version of what ``--json`` prints: raised when a key is renamed, removed or means something else.
+SCHEMA = 1
 #: Exit codes, besides those of :mod:`loadstone.files.errors`.
+BAD_OPTION = 2
 BAD_INPUT = 4
 INTERRUPTED = 130
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, ResourceWarning)
@@ -27,11 +33,14 @@ _NAMES_MATCHED = "X does not have valid feature names"
 
 @dataclass(frozen=True)
 class Terminal:
-    """Where a command speaks: results to stdout, everything else to stderr."""
+    """Where a command speaks: results to stdout, everything else to stderr.
 
-    quiet: bool = False
-    as_json: bool = False
-    debug: bool = False
+    Each field is an option.
+    """
+
+    quiet: Quiet = False
+    as_json: Json = False
+    debug: Debug = False
 
     @property
     def out(self) -> Console:
@@ -46,7 +55,7 @@ class Terminal:
     def note(self, text: str) -> None:
         """Say something the user should know, in the background."""
         if not self.quiet:
-            self.err.print(f"[dim]{escape(text)}[/dim]", soft_wrap=True)
+            self.err.print(f"[dim]{escape(in_shell_words(text))}[/dim]", soft_wrap=True)
 
     def say(self, text: str) -> None:
         """Print a line of plain text."""
@@ -56,29 +65,34 @@ class Terminal:
         """Print a table."""
         self.out.print(table)
 
-    def result(self, summary: dict[str, Any]) -> None:
+    def result(self, command: str, summary: dict[str, Any]) -> None:
         """Print the result for scripts, where they asked for it."""
         if self.as_json:
-            print(json.dumps(summary, indent=2, allow_nan=False))
+            typed = {"schema": SCHEMA, "command": command, **summary}
+            print(json.dumps(typed, indent=2, allow_nan=False))
 
     @contextmanager
-    def errors(self) -> Iterator[None]:
+    def errors(self, command: str) -> Iterator[None]:
         """Turn errors into one sentence and an exit code, warnings into notes."""
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 yield
             self._tell(caught)
-        except (typer.Exit, typer.Abort, typer.BadParameter):
+        except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
-            self._fail("interrupted; no half-written file was left", INTERRUPTED)
+            self._fail(command, "interrupted; no half-written file was left", INTERRUPTED)
         except FileError as error:
-            self._fail(str(error), error.exit_code)
+            self._fail(command, str(error), error.exit_code)
         except MemoryError as error:
-            self._fail(f"not enough memory: {error or 'the data is too large'}", BAD_INPUT)
+            said = f"not enough memory: {error or 'the data is too large'}"
+            self._fail(command, said, BAD_INPUT)
+        except InvalidParameterError as error:
+            self._fail(command, _one_line(error), BAD_OPTION)
         except Exception as error:
-            self._fail(_one_line(error), BAD_INPUT if isinstance(error, ValueError) else 1)
+            code = BAD_INPUT if isinstance(error, ValueError) else 1
+            self._fail(command, _one_line(error), code)
 
     def _tell(self, caught: list[warnings.WarningMessage]) -> None:
         said: set[str] = set()
@@ -91,13 +105,18 @@ class Terminal:
                 said.add(text)
                 self.note(f"note: {text}")
 
-    def _fail(self, sentence: str, exit_code: int) -> None:
+    def _fail(self, command: str, sentence: str, exit_code: int) -> None:
         if self.debug:
             self.err.print_exception(show_locals=False)
-        if self.as_json:
-            print(json.dumps({"error": sentence, "exit_code": exit_code}))
-        self.err.print(f"[bold red]error:[/bold red] {escape(sentence)}", soft_wrap=True)
+        self.failed(command, in_shell_words(sentence), exit_code)
         raise typer.Exit(exit_code)
+
+    def failed(self, command: str, sentence: str, exit_code: int) -> None:
+        """Say why a command ends, to people and to scripts."""
+        if self.as_json:
+            failed = {"error": sentence, "exit_code": exit_code}
+            print(json.dumps({"schema": SCHEMA, "command": command, **failed}))
+        self.err.print(f"[bold red]error:[/bold red] {escape(sentence)}", soft_wrap=True)
 
 
 def _one_line(error: Exception) -> str:

@@ -6,12 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from loadstone._sklearn_compat import _check_sample_weight
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.moments import Moments
-from loadstone.covariance.opened import is_dask_frame, opened, without_rows_read
+from loadstone.covariance.opened import (
+    feature_names,
+    is_dask_frame,
+    opened,
+    package_of,
+    without_rows_read,
+)
 from loadstone.covariance.protocol import Array
 
 #: Names of features, as data frames have them.
@@ -22,6 +29,12 @@ LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
 UNEVEN = 1e4
 
 
+#: What to do about missing values.
+WAYS_OUT_OF_NAN = (
+    "fill missing values, for example with sklearn.impute.SimpleImputer, leave out their rows or "
+    "columns, or use SparseProbabilisticPCA or ProbabilisticPCA, which model them; loadstone fit "
+    "and read_table do so as --missing and missing= say"
+)
 #: What scikit-learn's own check of arrays is asked for.
 _ARRAYS: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 
@@ -38,6 +51,7 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
     if is_dask(X) or isinstance(X, np.memmap):
         return _check_out_of_core(X, min_samples)
     _refuse_text_columns(X)
+    names = feature_names(X)
     X = _unmasked(X, allow_nan=allow_nan)
     finite: Any = "allow-nan" if allow_nan else True
     try:
@@ -50,13 +64,28 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
                 "X is ragged: its rows have different lengths; give every row one value per feature"
             )
             raise ValueError(msg) from error
-        if "contains NaN" in str(error):
-            msg = (
-                f"{error}; impute or drop missing values, or use ProbabilisticPCA or "
-                "SparseProbabilisticPCA, which handle them"
-            )
-            raise ValueError(msg) from error
+        if "sample(s)" in str(error) and np.ndim(X) == 2:
+            raise ValueError(_too_few(np.shape(X)[0], min_samples)) from None
+        if "contains NaN" in str(error) or "contains infinity" in str(error):
+            raise ValueError(_not_finite(X, names, allow_nan=allow_nan)) from None
         raise
+
+
+def _not_finite(X: Any, names: Names | None, *, allow_nan: bool) -> str:
+    """Where values are missing or infinite, how many there are, and what to do about them."""
+    rows = check_array(X, ensure_all_finite=False, **_ARRAYS)
+    is_sparse = sparse.issparse(rows)
+    values = rows.data if is_sparse else rows
+    missing, infinite = np.isnan(values), np.isinf(values)
+    what, bad = ("NaN", missing) if missing.any() and not allow_nan else ("infinity", infinite)
+    columns = rows.tocoo().col[bad] if is_sparse else np.flatnonzero(bad.any(axis=0))
+    where = named_features(np.unique(columns).tolist(), names)
+    if what == "infinity":
+        return (
+            f"X contains infinity, {int(bad.sum())} time(s), in feature(s) {where}; replace it by a number, "
+            f"or by NaN where the value is missing, or check for values beyond {rows.dtype}"
+        )
+    return f"X contains NaN, {int(bad.sum())} time(s), in feature(s) {where}; {WAYS_OUT_OF_NAN}"
 
 
 def _unmasked(X: Any, *, allow_nan: bool) -> Any:
@@ -87,17 +116,23 @@ def _check_out_of_core(X: Any, min_samples: int) -> Any:
         msg = "X is a Dask array of masked arrays; fill what is masked with dask.array.ma.filled"
         raise ValueError(msg)
     if X.shape[0] < min_samples:
-        msg = (
-            f"X has {X.shape[0]} sample(s), while a minimum of {min_samples} is required to vary at "
-            "all; give more samples"
-        )
-        raise ValueError(msg)
+        raise ValueError(_too_few(X.shape[0], min_samples))
     return X
+
+
+def _too_few(n_samples: int, min_samples: int) -> str:
+    return (
+        f"X has {n_samples} sample(s), while a minimum of {min_samples} is required to vary at all; "
+        "give more samples, one in each row"
+    )
 
 
 def _refuse_text_columns(X: Any, *, unseen: bool = False) -> None:
     """Name the columns of a data frame that hold no numbers; what is unseen may be anything."""
-    columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
+    if package_of(X) == "pyarrow" and hasattr(X, "schema"):
+        columns, dtypes = X.schema.names, X.schema.types
+    else:
+        columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
     if columns is None or dtypes is None or callable(dtypes):
         return
     bad = [
@@ -116,7 +151,7 @@ def _refuse_text_columns(X: Any, *, unseen: bool = False) -> None:
 def _is_text(dtype: Any) -> bool:
     name = str(dtype).lower()
     return name.startswith(
-        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum")
+        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum", "large_string")
     )
 
 
@@ -153,6 +188,12 @@ def check_block_weights(sample_weight: Any, X: Any) -> Any:
     """Weights of rows that are only some of all: one must count, and they need not vary."""
     if sample_weight is None:
         return None
+    if np.ndim(sample_weight) and np.shape(sample_weight) != (X.shape[0],):
+        msg = (
+            f"sample_weight has the shape {np.shape(sample_weight)} for {X.shape[0]} samples; give one "
+            "weight for each"
+        )
+        raise ValueError(msg)
     probe = np.empty((X.shape[0], 1))
     return _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
 
@@ -166,9 +207,8 @@ def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64
         raise ValueError(msg)
     if bad.size:
         msg = (
-            f"Input X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "
-            f"feature(s) {named_features(bad, names)}; impute or drop them, or use SparseProbabilisticPCA, "
-            "which handles missing values"
+            f"X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "
+            f"feature(s) {named_features(bad, names)}; {WAYS_OUT_OF_NAN}"
         )
         raise ValueError(msg)
     largest = float(moments.variance.max())

@@ -67,6 +67,15 @@ def feature_names(X: Any) -> Any:
     return _get_feature_names(without_rows_read(X))
 
 
+def like(X: Any, scores: Any) -> Any:
+    """Scores as an array of xarray where the data is one, with the names of its samples."""
+    if package_of(X) != "xarray":
+        return scores
+    samples = X.dims[0]
+    coords = {samples: X.coords[samples]} if samples in X.coords else {}
+    return type(X)(scores, dims=(samples, "component"), coords=coords)
+
+
 def _array_in(X: Any) -> Any:
     if not hasattr(X, "data") or not hasattr(X, "dims") or not hasattr(X, "dtype"):
         msg = (

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loadstone.files.column_names import nearest
+from loadstone.files.errors import MissingDatasetError
+
 
 @dataclass(frozen=True)
 class Source:
@@ -150,6 +153,8 @@ def source(name: str) -> Source:
     for candidate in SOURCES:
         if candidate.name == name:
             return candidate
-    known = ", ".join(candidate.name for candidate in SOURCES)
-    msg = f"no data set is called {name!r}; there are {known}"
-    raise ValueError(msg)
+    known = [candidate.name for candidate in SOURCES]
+    near = nearest(name, known)
+    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
+    msg = f"no data set is called {name!r}; {hint}"
+    raise MissingDatasetError(msg)

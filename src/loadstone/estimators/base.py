@@ -22,7 +22,13 @@ from typing import Any, ClassVar, Self, dataclass_transform
 import numpy as np
 from sklearn.utils import check_random_state
 
-from loadstone._sklearn_compat import BaseEstimator, CallbackSupportMixin, _fit_context
+from loadstone._sklearn_compat import (
+    BaseEstimator,
+    CallbackSupportMixin,
+    _fit_context,
+    refuse_unknown,
+    validate_parameter_constraints,
+)
 from loadstone.covariance import Covariance
 from loadstone.covariance.opened import is_out_of_core
 from loadstone.covariance.passes import telling_passes
@@ -65,6 +71,15 @@ class FitMixin(CallbackSupportMixin):
         if "about" in vars(cls):
             cls.__doc__ = composed(cls.__doc__ or "", fields(cls), cls._attributes)
 
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Refuse parameters that do not exist, before Python does so without a way out."""
+        refuse_unknown(cls.__name__, given, cls._parameter_constraints)
+        return super().__new__(cls)
+
+    def _validate_params(self) -> None:
+        given = {name: vars(self)[name] for name in self._parameter_constraints}
+        validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
+
     def _search(self, task: Task) -> Fitted:
         """Search; nothing of the estimator is changed."""
         raise NotImplementedError
@@ -75,7 +90,6 @@ class FitMixin(CallbackSupportMixin):
 
     def check_parameters(self) -> None:
         """Refuse values that a parameter may not have, as ``fit`` does."""
-        assert isinstance(self, BaseEstimator)
         self._validate_params()
 
     def _expected_products(self) -> int:

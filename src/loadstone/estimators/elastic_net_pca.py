@@ -9,9 +9,9 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.constraints import LoadingConstraint
+from loadstone.constraints.from_parameters import check_sizes
 from loadstone.covariance import Array, Covariance, deflate
 from loadstone.estimators.base import Components, field
-from loadstone.estimators.checks import check_sizes
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
 from loadstone.estimators.reading import Reading

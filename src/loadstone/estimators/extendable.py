@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from loadstone.constraints.from_parameters import check_features, check_sizes
 from loadstone.covariance import SampleCovariance
 from loadstone.covariance.checks import check_weights
 from loadstone.estimators.base import WITH_PROOFS, seeded
-from loadstone.estimators.checks import check_features, check_new_rows, check_sizes
+from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.found import Found, Task, is_fitted_name, store, tell
 from loadstone.estimators.reading import Reading, read_covariance, read_rows
 from loadstone.estimators.sequential import SequentialComponents

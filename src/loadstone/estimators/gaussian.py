@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, SampleGram, covariance_of
 from loadstone.covariance.containers import float_dtype, is_dask
+from loadstone.covariance.opened import like
 from loadstone.covariance.scores import lazily, project, project_block
 from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
 from loadstone.estimators.base import Components
@@ -114,10 +115,13 @@ class GaussianComponents(Components):
         rows = check_new_rows(self, X, allow_nan=True, lazy=True)
         if has_missing(rows):
             scores = model.observed_scores(*self._centred(rows)).mean
-            return scores.astype(float_dtype(rows.dtype))
+            return like(X, scores.astype(float_dtype(rows.dtype)))
         if is_dask(rows):
-            return self._lazy_scores(rows)
-        return project(rows, model.scores_matrix(), self.mean_, self.scale_)
+            return like(X, self._lazy_scores(rows))
+        return like(X, project(rows, self._scores_matrix(), self.mean_, self.scale_))
+
+    def _scores_matrix(self) -> Array:
+        return self._model().scores_matrix()
 
     def _lazy_scores(self, rows: Any) -> Any:
         dtype = float_dtype(rows.dtype)

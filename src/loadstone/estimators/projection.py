@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import (
@@ -16,8 +17,11 @@ from loadstone.certificates import Certificate, JointCertificate
 from loadstone.constraints import Groups
 from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask
+from loadstone.covariance.opened import like
+from loadstone.covariance.plain_pca import implied_covariance, plain_pca
 from loadstone.covariance.scores import project, pseudo_inverse, share_explained
 from loadstone.estimators.checks import check_new_rows
+from loadstone.loadings import named_loadings
 
 
 class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -63,12 +67,11 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         scores : ndarray or Dask array of shape (n_samples, n_components)
-            Lazy where ``X`` is a Dask array.
+            Lazy where ``X`` is a Dask array; a ``DataArray`` where ``X`` is one of xarray.
         """
         check_is_fitted(self)
-        return project(
-            check_new_rows(self, X, lazy=True), self.components_.T, self.mean_, self.scale_
-        )
+        rows = check_new_rows(self, X, lazy=True)
+        return like(X, project(rows, self._scores_matrix(), self.mean_, self.scale_))
 
     def inverse_transform(self, X: Any) -> Any:
         """Least-squares reconstruction of the data from its scores.
@@ -144,23 +147,38 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             ``group`` where the constraint has groups.
         """
         check_is_fitted(self)
-        try:
-            import pandas as pd
-        except ImportError as error:
-            msg = "loadings_table needs pandas; install it with: pip install pandas"
-            raise ImportError(msg) from error
-        names = self._names(feature_names)
-        places = [
-            (j, i)
-            for j, w in enumerate(self.components_)
-            for i in sorted(np.flatnonzero(w), key=lambda i, w=w: -abs(w[i]))  # type: ignore[misc]
-        ]
-        rows = [(j + 1, names[i], float(self.components_[j, i])) for j, i in places]
-        table = pd.DataFrame(rows, columns=["component", "feature", "loading"])
-        groups = groups_of(self)
-        if groups is not None:
-            table["group"] = [groups[i] for _, i in places]
-        return table
+        return named_loadings(self.components_, self._names(feature_names), groups_of(self))
+
+    def get_covariance(self) -> Array:
+        """The covariance that the components stand for, in the units of the data.
+
+        Returns
+        -------
+        covariance : ndarray of shape (n_features, n_features)
+            That of the data in the span of the components; what they leave of the total
+            variance is spread evenly over the other directions.
+        """
+        check_is_fitted(self)
+        deviations = np.sqrt(self.marginal_variance_)
+        of_scores = self.score_correlation_ * np.multiply.outer(deviations, deviations)
+        C = implied_covariance(self.components_, of_scores, float(self.total_variance_))
+        return C if self.scale_ is None else C * np.multiply.outer(self.scale_, self.scale_)
+
+    def to_sklearn(self) -> PCA:
+        """A plain PCA of scikit-learn with the same scores, for programs that know no other.
+
+        Returns
+        -------
+        sklearn.decomposition.PCA
+            Fitted. Scales are part of its components, which are not orthogonal; so its
+            ``inverse_transform`` is not the one of this estimator.
+        """
+        check_is_fitted(self)
+        return plain_pca(self, self._scores_matrix())
+
+    def _scores_matrix(self) -> Array:
+        """What centred and scaled rows are multiplied with to become scores."""
+        return self.components_.T
 
     def _names(self, feature_names: Any) -> Array:
         if feature_names is None:

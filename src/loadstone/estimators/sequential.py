@@ -13,13 +13,11 @@ from sklearn.base import clone
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.certificates import Certificate, Earlier, JointCertificate
 from loadstone.constraints import Constraint
+from loadstone.constraints.from_parameters import build_constraints, check_features, check_sizes
 from loadstone.covariance import Array
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.checks import (
-    build_constraints,
     check_alone,
-    check_features,
-    check_sizes,
 )
 from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import COUNT

@@ -11,10 +11,10 @@ from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
 from loadstone.certificates import RECOVERED, SUM, Certificate, JointCertificate, prove
 from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.constraints.from_parameters import check_sizes
 from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
 from loadstone.estimators.base import WITH_PROOFS
-from loadstone.estimators.checks import check_sizes
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED

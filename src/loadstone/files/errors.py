@@ -9,8 +9,24 @@ class FileError(Exception):
     exit_code = 1
 
 
+class OptionError(FileError, ValueError):
+    """An option that does not fit the data, the method or another option."""
+
+    exit_code = 2
+
+
+class ColumnError(OptionError):
+    """A column was asked for that the table does not have."""
+
+
 class MissingFileError(FileError, FileNotFoundError):
     """The file is not there, or is not a file."""
+
+    exit_code = 3
+
+
+class MissingDatasetError(FileError, ValueError):
+    """No data set has this name, or it is not at hand."""
 
     exit_code = 3
 

@@ -7,9 +7,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
+from loadstone.files.cells import NO_VALUE
 from loadstone.files.errors import MissingFileError, TableError
 from loadstone.files.table import listed
-from loadstone.files.text_tables import NO_VALUE, delimiter_of, lines_of, rows_of
+from loadstone.files.text_tables import delimiter_of, lines_of, rows_of
 
 #: How a sign may be written, in small letters.
 SIGNS = {

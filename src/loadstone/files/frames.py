@@ -2,21 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from loadstone.files.cells import Written, numbers_in
 from loadstone.files.errors import TableError
-from loadstone.files.table import Table
-
-#: Share of cells that must be numbers for a column of text to count as one.
-MOSTLY = 0.8
+from loadstone.files.table import Table, listed
 
 
-def table_of_frame(frame: Any, place: str, *, named: bool = True) -> Table:
-    """Numbers from the numeric columns; the others are kept for labels."""
-    import pandas as pd
+def table_of_frame(
+    frame: Any, place: str, *, named: bool = True, decimal: str = ".", as_text: Sequence[str] = ()
+) -> Table:
+    """Numbers from the numeric columns, also in writing; the others are kept for labels."""
+    _refuse_frame(frame, place)
+    kinds = [dtype.kind for dtype in frame.dtypes]
+    plain = [position for position, kind in enumerate(kinds) if kind in "biuf"]
+    repaired, columns, notes = {}, {}, []
+    for position in sorted(set(range(len(kinds))) - set(plain)):
+        name, column = str(frame.columns[position]), frame.iloc[:, position]
+        stays = kinds[position] in "Mm" or name in as_text
+        written = None if stays else numbers_in(column.tolist(), decimal)
+        if isinstance(written, Written):
+            repaired[position] = written.values
+            notes += notes_on(name, written)
+        else:
+            columns[name] = column.astype(str).to_numpy(dtype=object)
+            notes += [] if written is None else [f"column {name!r} {written}, left out"]
+    numeric = sorted([*plain, *repaired])
+    if not numeric:
+        msg = f"{place} has no column of numbers; its columns are {list(columns)[:6]}"
+        raise TableError(msg)
+    names = np.array([str(frame.columns[i]) for i in numeric], dtype=object) if named else None
+    X = _numbers(frame, plain, repaired)
+    return Table(X, names, _row_names(frame.index), columns, notes=tuple(notes))
 
+
+def _numbers(frame: Any, plain: list[int], repaired: dict[int, Any]) -> Any:
+    """Columns of numbers and columns that were read as such, in the order of the frame."""
+    whole = frame if len(plain) == frame.shape[1] else frame.iloc[:, plain]
+    X = whole.to_numpy(dtype=np.float64, na_value=np.nan)
+    if not repaired:
+        return X
+    together = np.column_stack([X, *repaired.values()])
+    return together[:, np.argsort([*plain, *repaired])]
+
+
+def without_remarks(frame: Any) -> tuple[Any, list[str]]:
+    """Without rows that fill the first column alone: remarks below a table, headings within it."""
+    if frame.shape[1] < 3 or frame.shape[0] < 3:
+        return frame, []
+    remarks = frame.iloc[:, 1:].isna().all(axis=1).to_numpy()
+    if not remarks.any() or remarks.all():
+        return frame, []
+    first = [str(cell)[:60] for cell in frame.iloc[:, 0][remarks] if cell == cell]
+    kept = frame[~remarks].reset_index(drop=True)
+    return kept, [f"left out, rows that fill the first column alone: {listed(first)}"]
+
+
+def _refuse_frame(frame: Any, place: str) -> None:
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         msg = f"{place} holds no rows" if frame.shape[0] == 0 else f"{place} holds no columns"
         raise TableError(msg)
@@ -24,58 +69,18 @@ def table_of_frame(frame: Any, place: str, *, named: bool = True) -> Table:
     if len(repeated):
         msg = f"{place} has two columns called {str(repeated[0])!r}; give each a name of its own"
         raise TableError(msg)
-    kinds = [dtype.kind for dtype in frame.dtypes]
-    if "c" in kinds:
-        name = str(frame.columns[kinds.index("c")])
-        msg = f"{place} holds complex numbers in {name!r}; only real ones are analysed"
-        raise TableError(msg)
-    numeric, columns, notes, repaired = [], {}, [], {}
-    for position, name in enumerate(frame.columns):
-        if kinds[position] in "biuf":
-            numeric.append(name)
-            continue
-        column = frame.iloc[:, position]
-        numbers = None if kinds[position] in "Mm" else pd.to_numeric(column, errors="coerce")
-        if numbers is not None and mostly_numbers(column):
-            numbers = _with_overflow(numbers, column)
-            strays = int((numbers.isna() & column.notna()).sum())
-            if strays:
-                notes.append(
-                    f"column {str(name)!r}: {strays} cell(s) are no numbers, taken as missing"
-                )
-            repaired[name] = numbers
-            numeric.append(name)
-        else:
-            columns[str(name)] = column.astype(str).to_numpy(dtype=object)
-    if not numeric:
-        msg = f"{place} has no column of numbers; its columns are {list(columns)[:6]}"
-        raise TableError(msg)
-    chosen = frame if len(numeric) == frame.shape[1] else frame[numeric]
-    X = (
-        chosen.assign(**{str(k): v for k, v in repaired.items()}) if repaired else chosen
-    ).to_numpy(dtype=np.float64, na_value=np.nan)
-    names = np.array([str(name) for name in numeric], dtype=object) if named else None
-    return Table(X, names, _row_names(frame.index), columns, notes=tuple(notes))
+    for name, dtype in frame.dtypes.items():
+        if dtype.kind == "c":
+            msg = f"{place} holds complex numbers in {str(name)!r}; only real ones are analysed"
+            raise TableError(msg)
 
 
-def _with_overflow(numbers: Any, column: Any) -> Any:
-    """Cells such as 1e999 are infinite, as inf is; pandas takes them for text."""
-    numbers = numbers.astype(np.float64)
-    for place in np.flatnonzero((numbers.isna() & column.notna()).to_numpy()):
-        try:
-            value = float(column.iloc[place])
-        except (TypeError, ValueError):
-            continue
-        numbers.iloc[place] = value
-    return numbers
-
-
-def mostly_numbers(column: Any) -> bool:
-    """Whether nearly all cells of a column of text are numbers."""
-    import pandas as pd
-
-    filled = int(column.notna().sum())
-    return filled > 0 and pd.to_numeric(column, errors="coerce").notna().sum() >= MOSTLY * filled
+def notes_on(name: str, written: Written) -> list[str]:
+    """What is told of a column of text that was read as numbers."""
+    said = [] if written.note is None else [f"column {name!r}: {written.note}"]
+    if written.strays:
+        said.append(f"column {name!r}: {written.strays} cell(s) are no numbers, taken as missing")
+    return said
 
 
 def _row_names(index: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ def named_layers(adata: Any) -> list[str]:
     return sorted(name for name in adata.layers if name is not None)
 
 
-def read_h5ad(path: Path, layer: str | None) -> Table:
-    """AnnData: the matrix or one of its layers, and the columns of ``obs`` and ``var``."""
+def read_h5ad(path: Path, layer: str | None, wanted: Sequence[str] = ()) -> Table:
+    """AnnData: the matrix or one of its layers, and the columns of ``obs`` and ``var``.
+
+    Columns of numbers are left out, unless they are ``wanted``.
+    """
     try:
         import anndata
         import h5py  # type: ignore[import-untyped]
@@ -33,18 +37,16 @@ def read_h5ad(path: Path, layer: str | None) -> Table:
         with h5py.File(path, "r") as file:
             look_through(h5py, file, path)
         adata = anndata.read_h5ad(path)
-        return _table(adata, path, layer)
+        return _table(adata, path, layer, wanted)
 
 
-def _table(adata: Any, path: Path, layer: str | None) -> Table:
+def _table(adata: Any, path: Path, layer: str | None, wanted: Sequence[str]) -> Table:
     if layer is not None and layer not in adata.layers:
         msg = f"{path} has no layer {layer!r}; it has {named_layers(adata) or 'none'}"
         raise TableError(msg)
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
-        msg = (
-            f"{path} has no matrix X; choose one with --layer from {named_layers(adata) or 'none'}"
-        )
+        msg = f"{path} has no matrix X; choose one with layer='NAME' from {named_layers(adata) or 'none'}"
         raise TableError(msg)
     if X.dtype.kind not in "biuf":
         msg = f"{path} holds {X.dtype} of shape {X.shape}; a table of real numbers is needed"
@@ -55,10 +57,15 @@ def _table(adata: Any, path: Path, layer: str | None) -> Table:
         X,
         np.array(adata.var_names, dtype=object),
         np.array(adata.obs_names, dtype=object),
-        _text_columns(adata.obs, but="biufc"),
+        _text_columns(adata.obs, but="biufc")
+        | {name: adata.obs[name].to_numpy() for name in wanted if _counts(adata.obs, name)},
         # Clusters of genes are often numbered.
         _text_columns(adata.var, but="fc"),
     )
+
+
+def _counts(frame: Any, name: str) -> bool:
+    return name in frame.columns and frame[name].dtype.kind in "biuf"
 
 
 def _text_columns(frame: Any, but: str) -> dict[str, Any]:

@@ -12,16 +12,36 @@ from loadstone.files.errors import TableError
 
 #: What can be done about missing values.
 MISSING = ("mean", "rows", "columns", "keep", "refuse")
-#: A column with more distinct values than this says who a row is, not what kind.
-MAX_CLASSES = 30
 
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers, names, and columns that may serve as labels or say something of the features.
+    """Numbers with their names, and what else a file says of samples and features.
 
-    ``columns`` has one value per sample, ``feature_columns`` one per feature. ``notes`` are
-    sentences on what was decided while reading.
+    Attributes
+    ----------
+    X : ndarray, memmap or CSR matrix of shape (n_samples, n_features)
+        The numbers.
+    feature_names : ndarray of str or None
+        Names of the columns of ``X``, where the file has them.
+    sample_names : ndarray of str or None
+        Names of its rows.
+    columns : dict of str to ndarray
+        Further columns, which are not numbers: one value per sample.
+    feature_columns : dict of str to ndarray
+        What the file says of the features: one value per feature.
+    labels : ndarray of str or None
+        Classes of the samples.
+    labels_name : str or None
+        The column they come from.
+    notes : tuple of str
+        Sentences on what was decided while reading.
+    weights : ndarray of float or None
+        How many samples each row stands for.
+
+    See Also
+    --------
+    loadstone.read_table : Makes one from a file.
     """
 
     X: Any
@@ -32,6 +52,11 @@ class Table:
     labels: Any = None
     labels_name: str | None = None
     notes: tuple[str, ...] = ()
+    weights: Any = None
+
+    def __str__(self) -> str:
+        n_samples, n_features = self.X.shape
+        return "\n- ".join([f"{n_samples} samples of {n_features} features", *self.notes])
 
     def noting(self, *sentences: str) -> Table:
         """Add notes."""
@@ -47,43 +72,30 @@ class Table:
             feature_columns={name: said[which] for name, said in self.feature_columns.items()},
         )
 
+    def with_samples(self, which: Any) -> Table:
+        """Only these samples (a mask or their order), with everything said of them."""
+        names = self.sample_names
+        return replace(
+            self,
+            X=self.X[which],
+            sample_names=None if names is None else np.asarray(names, dtype=object)[which],
+            columns={name: values[which] for name, values in self.columns.items()},
+            labels=None if self.labels is None else self.labels[which],
+            weights=None if self.weights is None else self.weights[which],
+        )
 
-def with_labels(table: Table, wanted: str | None) -> Table:
-    """Choose the labels: the column asked for, or the only one that looks like classes."""
-    if wanted is not None:
-        return _labelled(table, wanted)
-    kinds = [name for name, values in table.columns.items() if _are_classes(values)]
-    rest = [name for name in table.columns if name not in kinds]
-    if rest:
-        table = table.noting(f"left out, not numbers: {listed(rest)}")
-    if len(kinds) == 1:
-        table = table.noting(f"column {kinds[0]!r} is used as labels")
-        return replace(table, labels=table.columns[kinds[0]], labels_name=kinds[0])
-    if kinds:
-        table = table.noting(f"could serve as labels, add --labels NAME: {listed(kinds)}")
-    return table
+    def to_frame(self) -> Any:
+        """The numbers as a pandas data frame, with the names of samples and features.
 
+        Returns
+        -------
+        pandas.DataFrame
+            A sparse matrix becomes a frame of sparse columns.
+        """
+        import pandas as pd
 
-def _labelled(table: Table, wanted: str) -> Table:
-    if wanted in table.columns:
-        return replace(table, labels=table.columns[wanted], labels_name=wanted)
-    if wanted.lower() == "none":
-        return table
-    names = [] if table.feature_names is None else [str(name) for name in table.feature_names]
-    if wanted not in names:
-        known = listed([*table.columns, *names])
-        msg = f"there is no column {wanted!r} to take labels from; there are {known}"
-        raise TableError(msg)
-    place = names.index(wanted)
-    column = table.X[:, [place]]
-    column = column.toarray() if sparse.issparse(column) else np.asarray(column)
-    keep = np.arange(len(names)) != place
-    values = np.array([f"{v:g}" for v in column.ravel()], dtype=object)
-    return replace(table.with_features(keep), labels=values, labels_name=wanted)
-
-
-def _are_classes(values: Any) -> bool:
-    return 2 <= len(set(values)) <= min(MAX_CLASSES, max(2, len(values) // 2))
+        make = pd.DataFrame.sparse.from_spmatrix if sparse.issparse(self.X) else pd.DataFrame
+        return make(self.X, index=self.sample_names, columns=self.feature_names)
 
 
 def without_missing(table: Table, rule: str) -> Table:
@@ -96,7 +108,11 @@ def without_missing(table: Table, rule: str) -> Table:
     if table.X.dtype.kind != "f":
         return table
     if np.isinf(table.X).any():
-        msg = "the table holds infinite values; replace them by numbers, or leave the cells empty"
+        infinite = np.isinf(table.X)
+        msg = (
+            f"the table holds {int(infinite.sum())} infinite value(s) in {_columns_with(table, infinite)}; "
+            "replace them by numbers, or leave the cells empty"
+        )
         raise TableError(msg)
     missing = np.isnan(table.X)
     n_missing = int(missing.sum())
@@ -107,14 +123,35 @@ def without_missing(table: Table, rule: str) -> Table:
     if not missing.any():
         return table
     if rule == "refuse":
-        msg = f"{amount}; choose what to do about them with --missing mean, rows or columns"
+        msg = (
+            f"{amount}: {_columns_with(table, missing)}; missing='mean' fills them, missing='rows' "
+            "and missing='columns' leave out what they are in"
+        )
         raise TableError(msg)
     if rule == "keep":
         return table.noting(f"{amount} are left to the method")
     if rule == "mean":
-        X = np.where(missing, np.nanmean(table.X, axis=0), table.X)
+        X = np.where(missing, _means(table, missing), table.X)
         return replace(table, X=X).noting(f"{amount} were filled with the mean of their column")
     return _dropped(table, missing, rule, amount)
+
+
+def _means(table: Table, missing: Any) -> Any:
+    """Of each column over the values that are there, by the weights of their rows."""
+    weights = np.ones(table.X.shape[0]) if table.weights is None else table.weights
+    counted = np.where(missing, 0.0, weights[:, np.newaxis])
+    totals = counted.sum(axis=0)
+    sums = np.where(missing, 0.0, table.X * counted).sum(axis=0)
+    # Where the only values are those of rows that do not count, any of them will do.
+    return np.where(
+        totals > 0, sums / np.where(totals > 0, totals, 1.0), np.nanmean(table.X, axis=0)
+    )
+
+
+def _columns_with(table: Table, which: Any) -> str:
+    places = np.flatnonzero(which.any(axis=0))
+    names = places if table.feature_names is None else np.asarray(table.feature_names)[places]
+    return f"column(s) {listed(names)}"
 
 
 def _without_empty(table: Table, missing: Any) -> tuple[Table, Any]:
@@ -134,18 +171,10 @@ def _dropped(table: Table, missing: Any, rule: str, amount: str) -> Table:
         left = f"{amount}: {int((~keep).sum())} column(s) left out"
     else:
         keep = ~missing.any(axis=1)
-        reduced = replace(
-            table,
-            X=table.X[keep],
-            sample_names=None
-            if table.sample_names is None
-            else np.asarray(table.sample_names)[keep],
-            columns={name: values[keep] for name, values in table.columns.items()},
-            labels=None if table.labels is None else table.labels[keep],
-        )
+        reduced = table.with_samples(keep)
         left = f"{amount}: {int((~keep).sum())} row(s) left out"
     if 0 in reduced.X.shape:
-        msg = f"{amount}: nothing is left without the {rule} they are in; use --missing mean"
+        msg = f"{amount}: nothing is left without the {rule} they are in; use missing='mean'"
         raise TableError(msg)
     return reduced.noting(left)
 

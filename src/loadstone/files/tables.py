@@ -2,105 +2,225 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from loadstone.files.array_files import read_npy, read_npz
-from loadstone.files.errors import MissingFileError, TableError
-from loadstone.files.foreign import foreign, refuse_beyond_memory
-from loadstone.files.frames import table_of_frame
+from loadstone.files.arrow_files import read_arrow, read_parquet
+from loadstone.files.column_names import chosen, nearest
+from loadstone.files.errors import MissingFileError, OptionError, TableError
 from loadstone.files.h5ad_files import read_h5ad
+from loadstone.files.json_lines import read_json_lines
+from loadstone.files.logarithms import with_logarithms
+from loadstone.files.looks import with_looks_noted
 from loadstone.files.matrix_market import read_mtx
-from loadstone.files.table import Table, transposed, with_labels, without_missing
+from loadstone.files.roles import (
+    refuse_two_roles,
+    with_index,
+    with_labels,
+    with_labels_found,
+    with_weights,
+)
+from loadstone.files.statistics_files import read_spss, read_stata
+from loadstone.files.table import MISSING, Table, transposed, without_missing
 from loadstone.files.text_tables import read_text
+from loadstone.files.workbooks import read_workbook
 
 #: What is read, in the words of an error message.
-KINDS = "CSV, TSV (also .gz), Parquet, NPY, NPZ, MTX and H5AD"
+KINDS = (
+    "CSV, TSV (also .gz), XLSX, ODS, Parquet, Feather, Arrow, JSON lines, Stata (.dta), "
+    "SPSS (.sav), NPY, NPZ, MTX and H5AD"
+)
+#: Endings of files that another program has to convert first.
+ELSEWHERE = {
+    ".xls": "save it as .xlsx in a spreadsheet program",
+    ".xlsb": "save it as .xlsx in a spreadsheet program",
+    ".numbers": "export it as .xlsx or .csv",
+    ".pdf": "export the table as .csv or .xlsx",
+    ".doc": "save the table as .csv or .xlsx",
+    ".docx": "save the table as .csv or .xlsx",
+    ".rds": "write it with write.csv in R",
+    ".rdata": "write it with write.csv in R",
+    ".mat": "save its matrix with numpy.save",
+    ".pkl": "write it as Parquet; pickles of strangers are not opened",
+    ".pickle": "write it as Parquet; pickles of strangers are not opened",
+    ".zip": "unpack it first",
+    ".db": "export the table as .csv",
+    ".sqlite": "export the table as .csv",
+}
+#: Something that names features: names, ranges, patterns, or several of them.
+Choice = str | Sequence[str] | None
 
 
 def read_table(
     path: Path | str,
     *,
+    columns: Choice = None,
+    drop: Choice = None,
+    index: str | None = None,
     labels: str | None = None,
+    weights: str | None = None,
+    log1p: bool = False,
     missing: str = "mean",
-    turned: bool = False,
-    described: bool = False,
+    transpose: bool = False,
     layer: str | None = None,
+    sheet: str | int | None = None,
+    described: bool = False,
 ) -> Table:
-    """Read samples in rows and features in columns.
+    r"""Read samples in rows and features in columns, from whatever kind of file they are in.
+
+    Header, delimiter, decimal commas, thousands, currencies, percentages and a column of row
+    names are found by looking; what was decided stands in ``notes`` of the result.
 
     Parameters
     ----------
     path : path-like
-        CSV, TSV, Parquet, NPY, NPZ, MTX or H5AD; the ending tells.
+        CSV, TSV (also gzipped), XLSX, ODS, Parquet, Feather, Arrow, JSON lines, Stata, SPSS, NPY,
+        NPZ, Matrix Market or H5AD; the ending tells.
+    columns : str or sequence of str, optional
+        Features to use: names, ranges ``"first:last"`` and patterns ``"gene_*"``, in a list
+        or with commas between. By default all columns of numbers.
+    drop : str or sequence of str, optional
+        Features to leave out, named likewise.
+    index : str, optional
+        Column that names the rows; ``"none"`` where the first column is a feature. By default
+        the first column, where it looks like names.
     labels : str, optional
         Column to take labels from; ``"none"`` for none. By default the only column that
         is not numeric and repeats few values.
-    missing : {"mean", "rows", "columns", "keep", "refuse"}
+    weights : str, optional
+        Column that says how many samples each row stands for.
+    log1p : bool, default=False
+        Take ``log(1 + x)`` of every feature; refused where a value is negative.
+    missing : {"mean", "rows", "columns", "keep", "refuse"}, default="mean"
         Fill missing values with the mean of their column, leave out the rows or columns
         they are in, leave them to the method, or refuse them.
-    turned : bool
-        Features stand in the rows of the file.
-    described : bool
-        Columns of a turned table that are not numbers describe its features; otherwise
-        they are refused.
+    transpose : bool, default=False
+        Features stand in the rows of the file. ``index`` is then the column that names them;
+        ``columns``, ``drop``, ``labels`` and ``weights`` are names of rows.
     layer : str, optional
         Layer of an H5AD file.
+    sheet : str or int, optional
+        Sheet of an XLSX or ODS file, by name or number from 1; by default the first with numbers.
+    described : bool, default=False
+        Columns of a transposed table that are not numbers describe its features; otherwise
+        they are refused.
 
     Returns
     -------
     Table
+        ``X``, ``feature_names``, ``sample_names``, ``labels``, ``weights`` and ``notes``.
+
+    Raises
+    ------
+    loadstone.files.errors.FileError
+        With one sentence on what is wrong and what to do; also a ``ValueError``, or a
+        ``FileNotFoundError``.
+
+    Examples
+    --------
+    >>> import loadstone
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = "id;region;income;share\n1;north;1.234,5;12 %\n2;south;987,0;8 %\n"
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "t.csv").write_text(text)
+    ...     table = loadstone.read_table(Path(folder, "t.csv"), labels="region")
+    >>> table.feature_names
+    array(['income', 'share'], dtype=object)
+    >>> table.X
+    array([[1.2345e+03, 1.2000e-01],
+           [9.8700e+02, 8.0000e-02]])
     """
     path = Path(path)
+    _refuse_words(path, missing, layer, sheet)
+    roles = {"index": index, "labels": labels, "weights": weights}
+    refuse_two_roles(roles)
+    table = with_index(_read(path, layer, sheet, roles), index)
+    if transpose:
+        table = transposed(table, described=described)
+    table = with_labels(with_weights(table, weights), labels)
+    table = chosen(table, columns, drop, labels_name=table.labels_name)
+    table = table if labels is not None else with_labels_found(table)
+    table = table if columns is not None else with_looks_noted(table)
+    table = with_logarithms(table) if log1p else table
+    return _checked(without_missing(table, missing), path)
+
+
+def _refuse_words(path: Path, missing: str, layer: str | None, sheet: str | int | None) -> None:
+    """Refuse a file that is none, and options that say nothing about its kind."""
+    if missing not in MISSING:
+        near = nearest(missing, MISSING)
+        hint = f"; did you mean {near!r}?" if near else ""
+        msg = f"missing={missing!r} is none of {', '.join(MISSING)}{hint}"
+        raise OptionError(msg)
     if not path.exists():
-        msg = f"there is no file {path}"
+        beside = nearest(path.name, [p.name for p in siblings(path)])
+        hint = f"did you mean {beside}?" if beside else "check its name and the folder you are in"
+        msg = f"there is no file {path}; {hint}"
         raise MissingFileError(msg)
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no regular file"
         msg = f"{path} is {what}; name the file that holds the table"
         raise MissingFileError(msg)
-    table = _read(path, layer)
-    if turned:
-        table = transposed(table, described=described)
-    return _checked(without_missing(with_labels(table, labels), missing), path)
+    for option, value, endings in (
+        ("layer", layer, {".h5ad"}),
+        ("sheet", sheet, {".xlsx", ".xlsm", ".ods"}),
+    ):
+        if value is not None and _ending(path) not in endings:
+            kinds = " and ".join(sorted(endings))
+            msg = f"{option}={value!r} is for {kinds} files, and {path.name} is none; leave it out"
+            raise OptionError(msg)
 
 
-def _read(path: Path, layer: str | None) -> Table:
+def siblings(path: Path) -> list[Path]:
+    """The files in the folder of a file that may not be there."""
+    try:
+        return [beside for beside in islice(path.parent.iterdir(), 1000) if beside.is_file()]
+    except OSError:
+        return []
+
+
+def _ending(path: Path) -> str:
     endings = [ending.lower() for ending in path.suffixes]
-    ending = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else "".join(endings[-1:])
-    if layer is not None and ending != ".h5ad":
-        msg = f"--layer is for .h5ad files, and {path.name} is none"
-        raise TableError(msg)
+    return endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else "".join(endings[-1:])
+
+
+def _read(
+    path: Path,
+    layer: str | None,
+    sheet: str | int | None,
+    roles: Mapping[str, str | None],
+) -> Table:
+    ending = _ending(path)
+    index, named = roles["index"], [name for name in roles.values() if name is not None]
     if ending in {".csv", ".tsv", ".txt"}:
-        return read_text(path)
-    if ending in {".parquet", ".pq"}:
-        return _read_parquet(path)
-    if ending == ".npy":
-        return read_npy(path)
-    if ending == ".npz":
-        return read_npz(path)
-    if ending == ".mtx":
-        return read_mtx(path)
+        return read_text(path, index=index, as_text=[n for n in named if n != roles["weights"]])
+    if ending in {".xlsx", ".xlsm", ".ods"}:
+        return read_workbook(path, sheet=sheet, index=index)
     if ending == ".h5ad":
-        return read_h5ad(path, layer)
+        return read_h5ad(path, layer, named)
+    readers = {
+        **dict.fromkeys((".parquet", ".pq"), read_parquet),
+        **dict.fromkeys((".feather", ".arrow", ".ipc", ".arrows"), read_arrow),
+        **dict.fromkeys((".jsonl", ".ndjson", ".json"), read_json_lines),
+        ".dta": read_stata,
+        ".sav": read_spss,
+        ".npy": read_npy,
+        ".npz": read_npz,
+        ".mtx": read_mtx,
+    }
+    if ending in readers:
+        return readers[ending](path)
+    if ending in ELSEWHERE:
+        msg = f"{path.name}: {ending} files are not read; {ELSEWHERE[ending]}"
+        raise TableError(msg)
     msg = f"{path.name} has an ending that is not known; {KINDS} files are read"
     raise TableError(msg)
-
-
-def _read_parquet(path: Path) -> Table:
-    try:
-        from pyarrow import parquet  # type: ignore[import-untyped]
-    except ImportError as error:
-        msg = "reading Parquet files needs pyarrow: pip install 'loadstone[cli]'"
-        raise TableError(msg) from error
-    import pandas as pd
-
-    with foreign(path, "Parquet"):
-        declared = parquet.read_metadata(path)
-        refuse_beyond_memory(8 * int(declared.num_rows) * int(declared.num_columns), path)
-        return table_of_frame(pd.read_parquet(path), str(path))
 
 
 def _checked(table: Table, path: Path) -> Table:

@@ -4,28 +4,48 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
+from loadstone.files.cells import NO_VALUE, Written, numbers_in
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, opened
-from loadstone.files.frames import mostly_numbers, table_of_frame
-from loadstone.files.table import Table
+from loadstone.files.frames import table_of_frame, without_remarks
+from loadstone.files.headings import Heading, heading_of, is_number, joined_names, spelled
+from loadstone.files.table import Table, listed
+from loadstone.files.totals import without_totals
 
-#: Words that stand for no value.
-NO_VALUE = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"})
 _LOOK_AT = 20
+_LOOK_AT_BYTES = 1 << 16
+#: Any number of blanks between cells, in the words of pandas.
+WHITE = r"\s+"
 _INDEX_NAMES = frozenset(
     {"", "id", "index", "name", "names", "sample", "samples", "row", "rowname"}
 )
 
 
-def read_text(path: Path) -> Table:
-    """Read a table from text, gzipped or not."""
+def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = ()) -> Table:
+    """Read a table from text, gzipped or not.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    index : str, optional
+        The column that names the rows, or ``"none"``, where somebody has said so; otherwise
+        the first column is looked at.
+    as_text : sequence of str
+        Columns whose cells stay as they are written: ``007`` is no seven.
+
+    Returns
+    -------
+    Table
+    """
     import pandas as pd
 
     head = lines_of(path, _LOOK_AT)
@@ -35,20 +55,53 @@ def read_text(path: Path) -> Table:
     delimiter = delimiter_of(path, head)
     rows = list(rows_of(head, delimiter))
     decimal = "," if delimiter == ";" and _has_decimal_commas(rows) else "."
-    header = _has_header(rows, decimal)
+    heading = heading_of(rows, lambda cell: is_number(cell.replace(decimal, ".")))
+    names = None if heading.is_usual else joined_names(rows[heading.titles :][: heading.rows])
+    header = has_header(rows, decimal) if heading.is_usual else bool(names)
+    encoding = encoding_of(path)
     options: dict[str, Any] = {
         "sep": delimiter,
-        "header": 0 if header else None,
+        "header": 0 if header and not names else None,
+        "names": names or None,
         "decimal": decimal,
-        "na_values": sorted(NO_VALUE | {"NA", "N/A", "NaN", "NULL", "None"}),
-        "encoding": encoding_of(path),
+        "na_values": sorted(NO_VALUE | {word.upper() for word in NO_VALUE} | {"NaN", "None"}),
+        "dtype": dict.fromkeys(as_text, str) or None,
+        "encoding": encoding,
         "low_memory": False,
-        "skipinitialspace": True,
+        "skipinitialspace": delimiter != WHITE,
         "encoding_errors": "replace",
     }
-    with foreign(path, f"a table separated by {delimiter!r}"), opened(path) as file:
-        frame = pd.read_csv(file, **options)
-    return table_of_frame(_with_index(frame, header=header), str(path), named=header)
+    n_above = 0 if heading.is_usual else heading.titles + heading.rows
+    with (
+        foreign(path, f"a table separated by {delimiter!r}"),
+        opened(path) as file,
+        _after(file, n_above, encoding) as content,
+    ):
+        frame = pd.read_csv(content, **options)
+        frame, remarks = without_remarks(frame) if _is_default(frame.index) else (frame, [])
+        frame = frame if index else with_first_as_index(frame, header=header)
+        table = table_of_frame(frame, str(path), named=header, decimal=decimal, as_text=as_text)
+    doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
+    return without_totals(table.noting(*heading_notes(heading, rows), *remarks, *doubt))
+
+
+def _doubt(rows: list[list[str]]) -> list[str]:
+    """A remark where dots may have been meant for thousands, and nothing in the file tells."""
+    dotted = [cell.strip() for row in rows for cell in row if "." in cell and is_number(cell)]
+    if not dotted or not all(_THOUSANDS.fullmatch(cell) for cell in dotted):
+        return []
+    return [f"dots were read as decimal points: {dotted[0]!r} is {float(dotted[0]):g}"]
+
+
+def heading_notes(heading: Heading, rows: Sequence[Sequence[Any]]) -> list[str]:
+    """What was decided about the first rows."""
+    said = []
+    if heading.titles:
+        titles = [spelled(cell) for row in rows[: heading.titles] for cell in row[:1]]
+        said.append(f"left out above the table: {listed([t for t in titles if t])}")
+    if heading.rows > 1:
+        said.append(f"{heading.rows} rows of headings were joined to one name per column")
+    return said
 
 
 def lines_of(path: Path, at_most: int | None = None) -> list[str]:
@@ -64,14 +117,22 @@ def lines_of(path: Path, at_most: int | None = None) -> list[str]:
 
 
 def encoding_of(path: Path) -> str:
-    """UTF-8, or what the mark at the beginning of the file says."""
+    """What the mark at the beginning of the file says; without one, what its bytes look like."""
     with foreign(path, "text"), opened(path) as file:
-        mark = file.read(4)
+        head = file.read(_LOOK_AT_BYTES)
     # The mark of UTF-32 begins with that of UTF-16.
-    if mark in {codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE}:
+    if head[:4] in {codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE}:
         return "utf-32"
-    if mark[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
+    if head[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
         return "utf-16"
+    for zeros, letters, encoding in ((1, 0, "utf-16-le"), (0, 1, "utf-16-be")):
+        # Of letters and digits, every second byte is zero, and no other one is.
+        if head and head[zeros::2].count(0) > 0.4 * len(head) and not head[letters::2].count(0):
+            return encoding
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
     return "utf-8-sig"
 
 
@@ -81,8 +142,16 @@ def delimiter_of(path: Path, head: list[str]) -> str:
         return "\t"
     # The delimiter that cuts every line into the same number of pieces, and into most.
     pieces = {d: [len(row) for row in rows_of(head, d)] for d in ",;\t|"}
-    even = {d: max(n) for d, n in pieces.items() if n and max(n) - min(n) <= 1}
-    return max(even or {",": 0}, key=lambda d: (even or {",": 0})[d])
+    even = {d: max(n) for d, n in pieces.items() if n and max(n) - min(n) <= 1 and max(n) > 1}
+    if even:
+        return max(even, key=lambda d: even[d])
+    blank = [len(line.split()) for line in head]
+    if len(head) > 1 and min(blank) == max(blank) > 1 and not any(d in head[-1] for d in ",;\t|"):
+        return WHITE
+    # Titles and remarks have fewer pieces than the table, which most lines belong to.
+    usual = {d: max(n, key=n.count) for d, n in pieces.items() if n}
+    cut = {d: (pieces[d].count(k), k) for d, k in usual.items() if k > 1}
+    return max(cut, key=lambda d: cut[d]) if cut else ","
 
 
 def rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
@@ -91,6 +160,9 @@ def rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
     The csv module does the same, but refuses cells of more than 131 072 letters, and a wide
     line that is cut at the wrong delimiter is one such cell.
     """
+    if delimiter == WHITE:
+        yield from (line.split() for line in lines)
+        return
     row: list[str] = []
     quoted: list[str] = []
     for line in lines:
@@ -120,25 +192,41 @@ def _unquoted(cell: str) -> str:
 
 def _has_decimal_commas(rows: list[list[str]]) -> bool:
     cells = [cell for row in rows[1:] for cell in row]
-    return any("," in c and _number(c.replace(",", ".")) for c in cells) and not any(
-        "." in c and _number(c) for c in cells
-    )
+    commas = any("," in c and is_number(c.replace(".", "").replace(",", ".")) for c in cells)
+    # A dot that is followed by anything but three digits separates decimals.
+    dots = any("." in c and is_number(c) and not _THOUSANDS.fullmatch(c.strip()) for c in cells)
+    return commas and not dots
 
 
-def _has_header(rows: list[list[str]], decimal: str) -> bool:
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:[.][0-9]{3})+")
+
+
+def has_header(rows: list[list[str]], decimal: str) -> bool:
     """Whether the first row names the columns: text above numbers, or an empty corner."""
     if len(rows) < 2:
-        return not all(_number(cell) for cell in rows[0])
+        return not all(is_number(cell) for cell in rows[0])
     first, second = rows[0], rows[1]
     if len(first) == len(second) - 1 or first[0].strip() == "":
         return True
     body = [cell.replace(decimal, ".") for cell in second]
     return any(
-        not _number(top) and _number(cell) for top, cell in zip(first, body, strict=False)
-    ) or (not any(_number(cell) for cell in body) and len(set(first)) == len(first))
+        not is_number(top) and is_number(cell) for top, cell in zip(first, body, strict=False)
+    ) or (not any(is_number(cell) for cell in body) and len(set(first)) == len(first))
 
 
-def _with_index(frame: Any, *, header: bool) -> Any:
+def _after(file: BinaryIO, n_rows: int, encoding: str) -> TextIO | BinaryIO:
+    """The text behind so many rows; a row may have several lines, and blank ones are none."""
+    if n_rows == 0:
+        return file
+    text = io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
+    n_quotes = 0
+    while n_rows and (line := text.readline()):
+        n_quotes += line.count('"')
+        n_rows -= bool(line.strip()) and n_quotes % 2 == 0
+    return text
+
+
+def with_first_as_index(frame: Any, *, header: bool) -> Any:
     """The first column as names of the rows, where it is that."""
     if frame.shape[1] < 2 or not _is_default(frame.index):
         return frame
@@ -152,7 +240,7 @@ def _with_index(frame: Any, *, header: bool) -> Any:
         first.dtype.kind not in "biufc"
         and first.is_unique
         and not first.isna().any()
-        and not mostly_numbers(first)
+        and not isinstance(numbers_in(first.tolist()), Written)
     )
     if unnamed or text or (counts and header and title.strip().lower() in _INDEX_NAMES):
         return frame.iloc[:, 1:].set_axis([str(name) for name in first], axis=0)
@@ -163,11 +251,3 @@ def _is_default(index: Any) -> bool:
     import pandas as pd
 
     return isinstance(index, pd.RangeIndex)
-
-
-def _number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return cell.strip().lower() in NO_VALUE - {""}
-    return True

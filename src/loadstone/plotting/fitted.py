@@ -44,7 +44,7 @@ def ranked_features(loadings: Any) -> Any:
     return support[np.argsort(-np.abs(np.asarray(loadings)[support]), kind="stable")]
 
 
-def pca_variances(estimator: Any, X: Any) -> Any:
+def pca_variances(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     """Variances of as many plain principal components of ``X``, largest first.
 
     ``X`` is centred, and scaled where the estimator scales.
@@ -59,7 +59,12 @@ def pca_variances(estimator: Any, X: Any) -> Any:
         S: Any = X.covariance(standardize=scaled)
     else:
         rows = check_new_rows(estimator, X)
-        S, _ = covariance_of(rows, standardize=scaled, n_products=20 * n_components)
+        S, _ = covariance_of(
+            rows,
+            standardize=scaled,
+            sample_weight=sample_weight,
+            n_products=20 * n_components,
+        )
     # Three digits are shown; asking for all of them would cost many more passes.
     values, _ = leading_eigenpairs(S, n_components, tol=1e-5)
     return np.maximum(np.asarray(values, dtype=np.float64), 0)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.files.atomic import refuse_existing, writing
+from loadstone.report.cells import arguments_of, is_anndata, model_of
 from loadstone.report.headline import floor_percent, grouped, percent, signed_percent
 from loadstone.report.summarise import summarise
 
@@ -67,22 +68,27 @@ def build_report(
     labels: Any = None,
     feature_names: Any = None,
     path: Any = None,
+    *,
+    key: str | None = None,
     **more: Any,
 ) -> Report:
     """Report on fitted components in one self-contained page; also ``loadstone.report(...)``.
 
     Parameters
     ----------
-    estimator : fitted estimator
-        Any estimator of loadstone.
-    X : array-like of shape (n_samples, n_features), optional
+    estimator : fitted estimator or AnnData
+        Any estimator of loadstone; or cells with the results of
+        :func:`loadstone.anndata.sparse_pca`, which need nothing else.
+    X : array-like of shape (n_samples, n_features) or AnnData, optional
         The data it was fitted to: adds scores and the comparison with PCA.
-    labels : array-like of shape (n_samples,), optional
-        Classes of the samples.
+    labels : array-like of shape (n_samples,) or str, optional
+        Classes of the samples; of an AnnData also a column of ``obs``.
     feature_names : array-like of str, optional
         Names to show; by default those seen in ``fit``.
     path : CardinalityPath, optional
         Adds the variance over the number of features, with a slider.
+    key : str, optional
+        Of an AnnData, the ``key_added`` of its components; by default ``"pca"``.
     **more
         ``sample_names``, ``title`` and ``notes`` of :func:`loadstone.report.summarise`.
 
@@ -100,6 +106,14 @@ def build_report(
     >>> "proline" in report.html
     True
     """
+    if is_anndata(estimator):
+        X, estimator = estimator, model_of(estimator, key)
+    if is_anndata(X):
+        taken = arguments_of(X, estimator, key, labels)
+        return Report(summarise(path=path, **taken, **more))
+    if key is not None:
+        msg = f"key={key!r} is for an AnnData, and X is {type(X).__name__}; leave it out"
+        raise ValueError(msg)
     return Report(summarise(estimator, X, labels, feature_names, path, **more))
 
 

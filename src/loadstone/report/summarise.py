@@ -34,6 +34,7 @@ def summarise(
     sample_names: Any = None,
     title: str | None = None,
     notes: Any = (),
+    sample_weight: Any = None,
 ) -> dict[str, Any]:
     """Collect what is known about fitted components.
 
@@ -56,6 +57,8 @@ def summarise(
         Title of the report.
     notes : sequence of str
         Sentences on how the data came about.
+    sample_weight : array-like of shape (n_samples,), optional
+        The weights it was fitted with.
 
     Returns
     -------
@@ -83,12 +86,14 @@ def summarise(
         "loadstone_version": __version__,
         "title": title or "Sparse principal components",
         "method": type(estimator).__name__,
-        "parameters": {k: _readable(v) for k, v in parameters.items()},
+        "parameters": {k: _typed(v) for k, v in parameters.items()},
         "constraint": None if constraint is None else constraint.describe(),
         "data": _data(estimator, rows),
         "components": _components(estimator, names, notes),
-        "pca": None if X is None else _pca(estimator, X),
-        "held_out": None if rows is None else _held_out(estimator, rows, notes),
+        "pca": None if X is None else _pca(estimator, X, sample_weight),
+        "held_out": None
+        if rows is None or sample_weight is not None
+        else _held_out(estimator, rows, notes),
         "overlap": support_overlap(estimator).tolist(),
         "scores": None if rows is None else _scores(estimator, rows, labels, sample_names, notes),
         "path": None if path is None else path_summary(path, names),
@@ -148,10 +153,10 @@ def _components(estimator: Any, names: Any, notes: list[str]) -> list[dict[str, 
     return components
 
 
-def _pca(estimator: Any, X: Any) -> dict[str, Any] | None:
+def _pca(estimator: Any, X: Any, sample_weight: Any) -> dict[str, Any] | None:
     """What plain PCA reaches, where the data is complete."""
     try:
-        variances = pca_variances(estimator, X)
+        variances = pca_variances(estimator, X, sample_weight)
     except ValueError:
         return None
     total = float(estimator.total_variance_)
@@ -227,10 +232,17 @@ def _short(value: float) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-def _readable(value: Any) -> str:
-    if isinstance(value, Constraint):
-        return value.describe()
-    text = str(value.tolist() if isinstance(value, np.ndarray) else value)
+def _typed(value: Any) -> Any:
+    """A parameter as JSON can hold it: numbers, booleans, null, lists of these, or text."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, list | tuple):
+        return [_typed(entry) for entry in value]
+    text = value.describe() if isinstance(value, Constraint) else str(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

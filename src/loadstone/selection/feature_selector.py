@@ -11,11 +11,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import BaseEstimator, StrOptions, TransformerMixin
+from loadstone.constraints.from_parameters import check_size
 from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.opened import feature_names, is_dask_frame, opened
 from loadstone.estimators.base import FitMixin, field
-from loadstone.estimators.checks import check_new_rows, check_size
+from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA

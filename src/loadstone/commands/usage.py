@@ -1,0 +1,63 @@
+"""Options that do not exist or have no such value: one sentence, as for every other error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from loadstone.commands.terminal import BAD_OPTION, Terminal
+
+#: What Typer raises for the words of a command line that it cannot use.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+class Commands(TyperGroup):
+    """The commands, whose errors of usage are told as all others are."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002
+        windows_expand_args: bool = True,  # noqa: FBT001, FBT002
+        **extra: Any,
+    ) -> Any:
+        """Run a command line and end with its exit code."""
+        words = sys.argv[1:] if args is None else list(args)
+        if not standalone_mode:
+            return super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
+        try:
+            code = super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
+        except _UsageError as error:
+            code = _told(error, words)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _told(error: Any, words: list[str]) -> int:
+    """Say what is wrong with the words, and return the exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return BAD_OPTION
+    command = "loadstone"
+    if error.ctx is not None and error.ctx.parent is not None:
+        command = str(error.ctx.info_name)
+    terminal = Terminal(as_json="--json" in words)
+    sentence = f"{_typed(error, words)}{' '.join(error.format_message().split()).rstrip('.')}"
+    help_of = command if command == "loadstone" else f"loadstone {command}"
+    terminal.failed(command, f"{sentence}; {help_of} --help lists what there is", BAD_OPTION)
+    return BAD_OPTION
+
+
+def _typed(error: Any, words: list[str]) -> str:
+    """The option and its value as they were typed, where the error is about a value."""
+    option = next(
+        (w for w in words if vars(error).get("param") is not None and w in error.param.opts), None
+    )
+    if option is None or words.index(option) + 1 == len(words):
+        return ""
+    return f"{option} {words[words.index(option) + 1]}: "

@@ -1,0 +1,122 @@
+"""Columns as people name them: one by one, as a range, or by a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loadstone.files.errors import ColumnError
+from loadstone.files.table import Table, listed
+
+#: What makes a name a pattern.
+_WILD = frozenset("*?[")
+
+
+def chosen(
+    table: Table,
+    columns: Sequence[str] | str | None,
+    drop: Sequence[str] | str | None,
+    *,
+    labels_name: str | None = None,
+) -> Table:
+    """The table with the features that were asked for, without those that were left out."""
+    if columns is None and drop is None:
+        return table
+    names = names_of(table)
+    others = [*table.columns, *([] if labels_name is None else [labels_name])]
+    keep = np.ones(len(names), dtype=bool)
+    if columns is not None:
+        keep = matching([*names, *others], columns, "columns")[: len(names)]
+    if drop is not None:
+        left_out = matching([*names, *others], drop, "drop")
+        keep &= ~left_out[: len(names)]
+        gone = {name for name, out in zip([*names, *others], left_out, strict=True) if out}
+        rest = {name: values for name, values in table.columns.items() if name not in gone}
+        table = replace(table, columns=rest)
+    if not keep.any():
+        asked = "" if columns is None else f" of columns={columns!r}"
+        without = "" if drop is None else f" without drop={drop!r}"
+        msg = f"no feature{asked}{without} is left of {listed(names)}; name a column of numbers"
+        raise ColumnError(msg)
+    return table if keep.all() else table.with_features(keep)
+
+
+def names_of(table: Table) -> list[str]:
+    """The features as the results call them: ``x0``, ``x1``, ... where the file has no names."""
+    if table.feature_names is None:
+        return [f"x{i}" for i in range(table.X.shape[1])]
+    return [str(name) for name in table.feature_names]
+
+
+def matching(names: Sequence[str], asked: Sequence[str] | str, option: str) -> NDArray[np.bool_]:
+    """Which of ``names`` are asked for; what matches nothing is refused.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All columns.
+    asked : str or sequence of str
+        Each a name, a range ``first:last`` with both ends, a pattern with ``*``, ``?`` or
+        ``[...]``, or several of these with commas between.
+    option : str
+        The parameter, for errors.
+
+    Returns
+    -------
+    ndarray of bool
+    """
+    place = {name: i for i, name in enumerate(names)}
+    found = np.zeros(len(names), dtype=bool)
+    for word in [asked] if isinstance(asked, str) else asked:
+        # A name may hold commas and colons itself, so that it is looked for as a whole first.
+        whole = _fitting(word, names, place)
+        for part in [] if whole else [piece.strip() for piece in word.split(",") if piece.strip()]:
+            fitting = _fitting(part, names, place)
+            if not fitting:
+                raise ColumnError(_no_match(part, names, option))
+            whole += fitting
+        found[whole] = True
+    return found
+
+
+def _fitting(word: str, names: Sequence[str], place: dict[str, int]) -> list[int]:
+    """The columns of a name, a range or a pattern; none where it is neither."""
+    if word in place:
+        return [place[word]]
+    first, colon, last = word.partition(":")
+    if colon and (first in place or not first) and (last in place or not last):
+        begin, end = place.get(first, 0), place.get(last, len(names) - 1)
+        return list(range(min(begin, end), max(begin, end) + 1))
+    if _WILD & set(word):
+        return [i for i, name in enumerate(names) if fnmatchcase(name, word)]
+    return []
+
+
+def _no_match(part: str, names: Sequence[str], option: str) -> str:
+    first, colon, last = part.partition(":")
+    absent = part
+    if colon:
+        absent = first if first and first not in names else last
+    return no_column(absent, names, f"{option}={part!r}")
+
+
+def no_column(wanted: str, names: Sequence[str], asked: str) -> str:
+    """A sentence on a name that no column has, with the nearest that one has."""
+    near = nearest(wanted, names)
+    hint = f"did you mean {near!r}?" if near else f"there are {listed(names)}"
+    what = "pattern that fits no column" if _WILD & set(wanted) else "name that no column has"
+    return f"{asked}: {wanted!r} is a {what}; {hint}"
+
+
+def nearest(wanted: str, names: Sequence[str]) -> str | None:
+    """The name that is most like ``wanted``, in any case of letters; ``None`` where none is."""
+    folded: dict[str, str] = {}
+    for name in names:
+        folded.setdefault(str(name).casefold(), str(name))
+    close = get_close_matches(wanted.casefold(), folded, n=1)
+    return folded[close[0]] if close else None

@@ -1,0 +1,132 @@
+"""Where a table begins: title lines, and headings of one row or more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadstone.files.cells import NO_VALUE
+
+#: How pandas calls the first column where it has no name: it names the rows.
+UNNAMED = "Unnamed: 0"
+#: Rows that may stand above the numbers.
+_MOST = 8
+#: Columns that are looked at; a wide table has more of the same.
+_ENOUGH = 500
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Rows above the numbers.
+
+    Attributes
+    ----------
+    titles : int
+        Rows before the heading, which say something of the table as a whole.
+    rows : int
+        Rows of the heading; 0 where the first row is one of numbers.
+    """
+
+    titles: int
+    rows: int
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the table begins with its first row, and names are in one row at most."""
+        return self.titles == 0 and self.rows <= 1
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell is a number, or a word for none; an empty one is neither."""
+    if not isinstance(cell, str):
+        return isinstance(cell, int | float)
+    try:
+        float(cell)
+    except ValueError:
+        return cell.strip().lower() in NO_VALUE - {""}
+    return True
+
+
+def is_blank(cell: Any) -> bool:
+    """Whether a cell is empty."""
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def heading_of(rows: Sequence[Sequence[Any]], counts: Callable[[Any], bool] = is_number) -> Heading:
+    """Find the heading in the first rows of a table.
+
+    A row is part of the heading where text stands above numbers in every column of numbers, or
+    where it stands above such a row: groups of columns may have years for names.
+
+    Parameters
+    ----------
+    rows : sequence of rows
+        The first rows, which end below the heading.
+    counts : callable
+        Whether a cell is a number.
+
+    Returns
+    -------
+    Heading
+    """
+    titles = _titles(rows)
+    rows = rows[titles:]
+    columns = _columns_of_numbers(rows, counts)
+    last = -1
+    for i, row in enumerate(rows[: min(_MOST, len(rows) - 1)]):
+        cells = [row[j] for j in columns if j < len(row)]
+        words = [cell for cell in cells if not is_blank(cell) and not counts(cell)]
+        numbers = [cell for cell in cells if counts(cell)]
+        enough = len(columns) if i == 0 else max(2, len(columns) / 2)
+        if words and not numbers and (i == 0 or len(words) >= enough):
+            last = i
+    return Heading(titles, last + 1)
+
+
+def _titles(rows: Sequence[Sequence[Any]]) -> int:
+    """Leading rows with a single cell above rows with more than two."""
+    filled = [sum(not is_blank(cell) for cell in row) for row in rows]
+    if not filled or max(filled) < 3:
+        return 0
+    titles = 0
+    while titles < min(_MOST, len(rows) - 2) and filled[titles] <= 1:
+        titles += 1
+    # A lone cell above the heading of a group of columns is part of the heading.
+    return titles if all(is_blank(c) for row in rows[:titles] for c in row[1:]) else 0
+
+
+def _columns_of_numbers(rows: Sequence[Sequence[Any]], counts: Callable[[Any], bool]) -> list[int]:
+    below = rows[len(rows) // 2 :]
+    found = []
+    for j in range(min(_ENOUGH, max((len(row) for row in below), default=0))):
+        cells = [row[j] for row in below if j < len(row) and not is_blank(row[j])]
+        if cells and sum(counts(cell) for cell in cells) > len(cells) / 2:
+            found.append(j)
+    return found
+
+
+def joined_names(rows: Sequence[Sequence[Any]]) -> list[str]:
+    """One name per column from a heading of several rows; an upper one may span columns."""
+    if not rows:
+        return []
+    width = max(len(row) for row in rows)
+    parts: list[list[str]] = [[] for _ in range(width)]
+    for i, row in enumerate(rows):
+        above = ""
+        for j in range(width):
+            cell = row[j] if j < len(row) else None
+            said = "" if is_blank(cell) else spelled(cell)
+            above = said or above
+            text = said if i == len(rows) - 1 else above
+            if text and text not in parts[j]:
+                parts[j].append(text)
+    named = [" ".join(part) or f"column {j + 1}" for j, part in enumerate(parts)]
+    return [named[0] if parts[0] else UNNAMED, *named[1:]]
+
+
+def spelled(cell: Any) -> str:
+    """A cell as a name; years without decimals."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip()

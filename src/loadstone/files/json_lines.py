@@ -1,0 +1,82 @@
+"""JSON: one object per line, or a list of objects; each is a sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from loadstone.files.errors import TableError
+from loadstone.files.foreign import first_line, foreign
+from loadstone.files.frames import table_of_frame
+from loadstone.files.table import Table
+from loadstone.files.text_tables import lines_of, with_first_as_index
+from loadstone.files.totals import without_totals
+
+#: Objects in objects become columns ``outer.inner`` down to this depth.
+_DEEPEST = 8
+
+
+def read_json_lines(path: Path) -> Table:
+    """Read a table from JSON, gzipped or not."""
+    import pandas as pd
+
+    with foreign(path, "JSON lines"):
+        lines = lines_of(path)
+        if not lines:
+            msg = f"{path} is empty"
+            raise TableError(msg)
+        records = _records(lines, path)
+        frame = pd.DataFrame([_flat(record) for record in records])
+        table = table_of_frame(with_first_as_index(frame, header=True), str(path))
+    return without_totals(table)
+
+
+def _records(lines: list[str], path: Path) -> list[dict[str, Any]]:
+    if lines[0].lstrip().startswith("[") or path.suffix.lower() == ".json":
+        whole = json.loads("".join(lines))
+        records = whole if isinstance(whole, list) else [whole]
+    else:
+        records = [_parsed(line, number, path) for number, line in enumerate(lines, 1)]
+    if len(records) == 1 and isinstance(records[0], dict):
+        return _columns(records[0])
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            msg = (
+                f"{path}: entry {number} is {str(record)[:40]!r}; every sample has to be an object "
+                'such as {"height": 1.5, "width": 2.0}'
+            )
+            raise TableError(msg)
+    return list(records)
+
+
+def _columns(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """A single object may hold columns: lists of one length."""
+    lengths = {len(value) if isinstance(value, list) else 0 for value in record.values()}
+    if len(lengths) != 1 or lengths == {0}:
+        return [record]
+    return [dict(zip(record, row, strict=True)) for row in zip(*record.values(), strict=True)]
+
+
+def _parsed(line: str, number: int, path: Path) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        msg = (
+            f"{path} cannot be read as JSON lines: line {number} is no JSON ({first_line(error)}); "
+            "write one object per line, or a list of objects"
+        )
+        raise TableError(msg) from error
+
+
+def _flat(record: dict[str, Any], above: str = "", depth: int = 0) -> dict[str, Any]:
+    """Objects within objects as columns of their own; lists as text."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, dict) and depth < _DEEPEST:
+            flat |= _flat(value, f"{above}{name}.", depth + 1)
+        elif isinstance(value, dict | list):
+            flat[f"{above}{name}"] = json.dumps(value)
+        else:
+            flat[f"{above}{name}"] = value
+    return flat

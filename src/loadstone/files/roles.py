@@ -1,0 +1,118 @@
+"""Columns with a role: they name the rows, give them a class, or say how much they count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from loadstone.files.column_names import names_of, no_column
+from loadstone.files.errors import ColumnError, TableError
+from loadstone.files.looks import are_dates
+from loadstone.files.table import Table, listed
+
+#: A column with more distinct values than this says who a row is, not what kind.
+MAX_CLASSES = 30
+#: How people say that there is no such column.
+NONE = "none"
+
+
+def refuse_two_roles(roles: Mapping[str, str | None]) -> None:
+    """One column cannot do two things."""
+    said: dict[str, str] = {}
+    for role, name in roles.items():
+        if name is None or name.lower() == NONE:
+            continue
+        if name in said:
+            msg = f"{said[name]}={name!r} and {role}={name!r} name one column; give each its own"
+            raise ColumnError(msg)
+        said[name] = role
+
+
+def with_index(table: Table, wanted: str | None) -> Table:
+    """The rows named by the column asked for."""
+    if wanted is None or (wanted.lower() == NONE and wanted not in _all_names(table)):
+        return table
+    table, values = _taken(table, wanted, "index")
+    return replace(table, sample_names=_spelled(values))
+
+
+def with_weights(table: Table, wanted: str | None) -> Table:
+    """The weights from the column asked for."""
+    if wanted is None:
+        return table
+    table, values = _taken(table, wanted, "weights")
+    if values.dtype.kind not in "biuf":
+        msg = f"weights={wanted!r} is no column of numbers; its first cell is {values[0]!r}"
+        raise ColumnError(msg)
+    weights = values.astype(np.float64)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if bad.size:
+        msg = (
+            f"weights={wanted!r} holds {weights[bad[0]]:g} in row {bad[0] + 1}; a weight says how "
+            "many samples a row stands for, so give a number of at least 0 in every row"
+        )
+        raise TableError(msg)
+    return replace(table, weights=weights).noting(f"column {wanted!r} holds the weights")
+
+
+def with_labels(table: Table, wanted: str | None) -> Table:
+    """The labels from the column asked for."""
+    if wanted is None or (wanted.lower() == NONE and wanted not in _all_names(table)):
+        return table
+    if wanted in table.columns:
+        return replace(table, labels=_spelled(table.columns[wanted]), labels_name=wanted)
+    table, values = _taken(table, wanted, "labels")
+    return replace(table, labels=_spelled(values), labels_name=wanted)
+
+
+def with_labels_found(table: Table) -> Table:
+    """The only column that looks like classes as labels; what became of the others is noted."""
+    dates = [name for name, values in table.columns.items() if are_dates(values)]
+    kinds = [n for n, values in table.columns.items() if n not in dates and _are_classes(values)]
+    rest = [name for name in table.columns if name not in [*kinds, *dates]]
+    if rest:
+        table = table.noting(f"left out, not numbers: {listed(rest)}")
+    if dates:
+        table = table.noting(f"left out, dates: {listed(dates)}")
+    if len(kinds) == 1:
+        table = table.noting(f"column {kinds[0]!r} is used as labels")
+        return replace(table, labels=table.columns[kinds[0]], labels_name=kinds[0])
+    if kinds:
+        table = table.noting(f"could serve as labels with labels='NAME': {listed(kinds)}")
+    return table
+
+
+def _are_classes(values: Any) -> bool:
+    return 2 <= len(set(values)) <= min(MAX_CLASSES, max(2, len(values) // 2))
+
+
+def _all_names(table: Table) -> list[str]:
+    return [*table.columns, *names_of(table)]
+
+
+def _taken(table: Table, wanted: str, role: str) -> tuple[Table, Any]:
+    """The values of a column, and the table without it."""
+    if wanted in table.columns:
+        rest = {name: values for name, values in table.columns.items() if name != wanted}
+        return replace(table, columns=rest), table.columns[wanted]
+    names = names_of(table)
+    if wanted not in names:
+        raise ColumnError(no_column(wanted, _all_names(table), f"{role}={wanted!r}"))
+    place = names.index(wanted)
+    column = table.X[:, [place]]
+    column = column.toarray() if sparse.issparse(column) else np.asarray(column)
+    return table.with_features(np.arange(len(names)) != place), column.ravel()
+
+
+def _spelled(values: Any) -> Any:
+    """Values as text; whole numbers without decimals, and all digits of the others."""
+    if values.dtype.kind != "f":
+        return np.array([str(value) for value in values], dtype=object)
+    return np.array(
+        [str(int(v)) if np.isfinite(v) and v == int(v) else str(float(v)) for v in values],
+        dtype=object,
+    )

@@ -1,0 +1,142 @@
+"""XLSX and ODS: the cells of one sheet, looked at as a person would."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from loadstone.files.column_names import nearest
+from loadstone.files.errors import OptionError, TableError
+from loadstone.files.foreign import foreign
+from loadstone.files.frames import table_of_frame, without_remarks
+from loadstone.files.headings import (
+    UNNAMED,
+    Heading,
+    heading_of,
+    is_blank,
+    is_number,
+    joined_names,
+    spelled,
+)
+from loadstone.files.ods_cells import ods_sheets
+from loadstone.files.table import Table, listed
+from loadstone.files.text_tables import has_header, heading_notes, with_first_as_index
+from loadstone.files.totals import without_totals
+from loadstone.files.xlsx_cells import Sheet, xlsx_sheets
+
+#: Rows that are looked at to find the heading.
+_LOOK_AT = 20
+
+
+def read_workbook(path: Path, *, sheet: str | int | None = None, index: str | None = None) -> Table:
+    """One sheet of a workbook.
+
+    Parameters
+    ----------
+    path : Path
+        An ``.xlsx``, ``.xlsm`` or ``.ods`` file.
+    sheet : str or int, optional
+        Its name, or its number from 1; by default the first visible one with numbers.
+    index : str, optional
+        The column that names the rows, or ``"none"``, where somebody has said so.
+
+    Returns
+    -------
+    Table
+    """
+    kind = "ODS" if path.suffix.lower() == ".ods" else "XLSX"
+    with foreign(path, kind):
+        _refuse_encrypted(path)
+        with zipfile.ZipFile(path) as archive:
+            sheets = (ods_sheets if kind == "ODS" else xlsx_sheets)(archive, path)
+            chosen, rows, notes = _chosen(sheets, sheet, path)
+        if not rows:
+            msg = f"{path}: sheet {chosen!r} is empty; there are {listed(s.name for s in sheets)}"
+            raise TableError(msg)
+        table = _table(rows, f"{path}, sheet {chosen!r}", index)
+    return without_totals(table.noting(*notes))
+
+
+def _refuse_encrypted(path: Path) -> None:
+    with path.open("rb") as file:
+        if file.read(8) == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+            msg = (
+                f"{path} is protected by a password, or an old .xls file under a new name; save it "
+                "as .xlsx without a password"
+            )
+            raise TableError(msg)
+
+
+def _chosen(
+    sheets: Sequence[Sheet], wanted: str | int | None, path: Path
+) -> tuple[str, list[list[Any]], list[str]]:
+    """The name and the rows of the sheet to read, and what is to be said of it."""
+    names = [sheet.name for sheet in sheets]
+    if not sheets:
+        msg = f"{path} has no sheet of cells"
+        raise TableError(msg)
+    if wanted is not None:
+        sheet = sheets[_place(wanted, names, path)]
+        return sheet.name, _filled(sheet.rows()), []
+    visible = [sheet for sheet in sheets if not sheet.hidden] or list(sheets)
+    for sheet in visible:
+        rows = _filled(sheet.rows())
+        if any(is_number(cell) for row in rows for cell in row):
+            others = [name for name in names if name != sheet.name]
+            note = f"sheet {sheet.name!r} was read; sheet='NAME' reads another: {listed(others)}"
+            return sheet.name, rows, [note] if others else []
+    return visible[0].name, _filled(visible[0].rows()), []
+
+
+def _place(wanted: str | int, names: list[str], path: Path) -> int:
+    if wanted in names:
+        return names.index(str(wanted))
+    number = int(wanted) if str(wanted).isdecimal() else 0
+    if 1 <= number <= len(names):
+        return number - 1
+    near = nearest(str(wanted), names)
+    hint = f"did you mean {near!r}?" if near else f"there are {listed(names)}"
+    msg = f"sheet={wanted!r} is no sheet of {path.name}; {hint}"
+    raise OptionError(msg)
+
+
+def _filled(cells: dict[int, dict[int, Any]]) -> list[list[Any]]:
+    """Rows and columns with anything in them; what lies far apart is no large table."""
+    rows = {i: {j: v for j, v in row.items() if not is_blank(v)} for i, row in cells.items()}
+    used = sorted({j for row in rows.values() for j in row})
+    return [[rows[i].get(j) for j in used] for i in sorted(rows) if rows[i]]
+
+
+def _table(rows: list[list[Any]], place: str, index: str | None) -> Table:
+    import pandas as pd
+
+    head = rows[:_LOOK_AT]
+    heading = heading_of(head)
+    if heading.rows == 0:
+        texts = [["" if cell is None else spelled(cell) for cell in row] for row in head]
+        heading = Heading(heading.titles, int(has_header(texts[heading.titles :], ".")))
+    above = heading.titles + heading.rows
+    names = joined_names(rows[heading.titles : above])
+    body = rows[above:]
+    columns = [_column([row[j] for row in body]) for j in range(len(rows[0]))]
+    frame = pd.DataFrame(dict(enumerate(columns)))
+    frame.columns = pd.Index(names or range(len(columns)), dtype=object)
+    frame, remarks = without_remarks(frame)
+    frame = frame if index else with_first_as_index(frame, header=bool(names))
+    frame = frame.rename(columns={UNNAMED: "column 1"})
+    table = table_of_frame(frame, place, named=bool(names))
+    return table.noting(*heading_notes(heading, rows), *remarks)
+
+
+def _column(cells: list[Any]) -> Any:
+    """A column as pandas takes it: numbers, dates, or whatever there is."""
+    import pandas as pd
+
+    filled = [cell for cell in cells if cell is not None]
+    if all(isinstance(cell, int | float) for cell in filled):
+        return pd.Series([float("nan") if c is None else float(c) for c in cells], dtype="float64")
+    texts = [c.isoformat() if isinstance(c, date | datetime) else c for c in cells]
+    return pd.Series(texts, dtype=object)

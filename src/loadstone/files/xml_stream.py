@@ -1,0 +1,62 @@
+"""XML inside ZIP archives of strangers, read as a stream of elements."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from xml.parsers import expat
+
+from loadstone.files.errors import TableError
+from loadstone.files.foreign import memory_limit
+
+_CHUNK = 1 << 16
+Attributes = dict[str, str]
+
+
+def read_elements(
+    archive: zipfile.ZipFile,
+    member: str,
+    path: Path,
+    *,
+    start: Callable[[str, Attributes], None],
+    end: Callable[[str], None],
+    text: Callable[[str], None],
+) -> None:
+    """Tell of every element of a member, by its name without a namespace.
+
+    Documents with definitions of their own are refused: they can say little and mean
+    gigabytes, and no spreadsheet program writes them.
+    """
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+
+    def refuse(*_: object) -> None:
+        msg = f"{path} defines XML entities, which no spreadsheet program does; it is not read"
+        raise TableError(msg)
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = lambda name, attributes: start(_local(name), attributes)
+    parser.EndElementHandler = lambda name: end(_local(name))
+    parser.CharacterDataHandler = text
+    left = memory_limit()
+    with archive.open(member) as stream:
+        while chunk := stream.read(_CHUNK):
+            left -= len(chunk)
+            if left < 0:
+                msg = f"{path} unpacks to more than the memory of this machine"
+                raise TableError(msg)
+            parser.Parse(chunk)
+        parser.Parse(b"", True)  # noqa: FBT003
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def attribute(attributes: Attributes, name: str) -> str | None:
+    """The value of an attribute, whatever the namespace is called in this file."""
+    for key, value in attributes.items():
+        if key.rpartition(":")[2] == name:
+            return value
+    return None

@@ -1,0 +1,392 @@
+"""Tables as people have them: read right, or refused with a sentence that leads on."""
+
+import zipfile
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import loadstone
+from loadstone import read_table
+from loadstone.files.errors import OptionError, TableError
+from workbook_writer import write_ods, write_xlsx, xlsx_cell
+
+RNG = np.random.default_rng(0)
+
+
+def said(table):
+    return " | ".join(table.notes)
+
+
+def test_a_european_csv(tmp_path):
+    rows = ["Nord;1.234,50;1.200;12,5 %", "Süd;987,25;950;8 %", "Ost;-12,00;1.000.000;100 %"]
+    text = "\n".join(["Region;Umsatz;Menge;Quote", *rows])
+    (tmp_path / "t.csv").write_bytes(text.encode("cp1252"))
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_allclose(
+        table.X, [[1234.5, 1200, 0.125], [987.25, 950, 0.08], [-12, 1e6, 1]], rtol=1e-15
+    )
+    assert list(table.feature_names) == ["Umsatz", "Menge", "Quote"]
+    assert list(table.sample_names) == ["Nord", "Süd", "Ost"]
+    assert "'Umsatz': cells such as '1.234,50' were read as 1234.5" in said(table)
+
+
+QUARTERS = [
+    ["Sales by region", None, None, None, None],
+    [None, None, None, None, None],
+    ["Region", 2023, None, 2024, None],
+    [None, "Q1", "Q2", "Q1", "Q2"],
+    ["north", 1.5, 2.0, 3.25, 1.0],
+    ["south", 2.5, 1.0, 4.0, 2.0],
+    ["east", 0.5, 7.0, 1.0, 5.0],
+    ["west", 4.5, 2.0, 2.0, 9.0],
+    ["Total", 9.0, 12.0, 10.25, 17.0],
+]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "ods", "csv"])
+def test_two_rows_of_headings_a_title_and_a_total(ending, tmp_path):
+    path = tmp_path / f"t.{ending}"
+    if ending == "csv":
+        rows = [["" if c is None else str(c) for c in row] for row in QUARTERS]
+        path.write_text("\n".join(",".join(row) for row in rows))
+    else:
+        (write_xlsx if ending == "xlsx" else write_ods)(path, {"Sales": QUARTERS})
+    table = read_table(path)
+    np.testing.assert_array_equal(table.X, [row[1:] for row in QUARTERS[4:8]])
+    assert list(table.feature_names) == ["2023 Q1", "2023 Q2", "2024 Q1", "2024 Q2"]
+    assert list(table.sample_names) == ["north", "south", "east", "west"]
+    assert "above the table: Sales by region" in said(table)
+    assert "2 rows of headings were joined" in said(table)
+    assert "totals are no samples: 'Total'" in said(table)
+
+
+def test_a_row_of_units_is_no_sample(tmp_path):
+    (tmp_path / "t.csv").write_text("wine,alcohol,ash\n,vol%,g/l\na,12.5,2\nb,13,2.5\nc,11,1\n")
+    table = read_table(tmp_path / "t.csv")
+    assert list(table.feature_names) == ["alcohol vol%", "ash g/l"]
+    np.testing.assert_array_equal(table.X, [[12.5, 2], [13, 2.5], [11, 1]])
+
+
+def test_a_total_without_a_name_is_recognised_by_its_sums(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c\n1,2,0\n3,4,0\n5,5,1\n7,1,2\n16,12,3\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.X.shape == (4, 3)
+    assert "totals are no samples: row 5" in said(table)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "marked"),
+    [
+        ("utf-16", True),
+        ("utf-16-le", True),
+        ("utf-16-be", True),
+        ("utf-16-le", False),
+        ("utf-16-be", False),
+        ("utf-32", True),
+        ("utf-8-sig", True),
+        ("cp1252", False),
+    ],
+)
+def test_utf_16_and_others(encoding, marked, tmp_path):
+    text = "größe\tbreite\n1.5\t2\n2.5\t3\n0\t4\n"
+    mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
+    (tmp_path / "t.csv").write_bytes(mark * marked + text.encode(encoding))
+    table = read_table(tmp_path / "t.csv")
+    assert list(table.feature_names) == ["größe", "breite"]
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3], [0, 4]])
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (['"1,234.5"', "999", '"12,345,678"'], [1234.5, 999, 12345678]),
+        (['"$1,234"', "$5.50", "($3.00)"], [1234, 5.5, -3]),
+        (["1 234 567", "89", "1\N{NO-BREAK SPACE}000"], [1234567, 89, 1000]),
+        (["1'234.50", "10", "2'000'000"], [1234.5, 10, 2e6]),
+        (['"1,5"', '"2,25"', '"-3,0"'], [1.5, 2.25, -3]),
+        (["12%", "3.5 %", "-100%"], [0.12, 0.035, -1]),
+        (["\N{MINUS SIGN}5", "7", "3-"], [-5, 7, -3]),
+        (["12 EUR", "€ 7", "n/a"], None),
+        (["5 €", "7 €", "n/a"], [5, 7, np.nan]),
+        (['"12,34,567"', '"1,000"', "50"], [1234567, 1000, 50]),
+    ],
+)
+def test_numbers_as_people_write_them(cells, values, tmp_path):
+    rows = "".join(f"{i},{cell}\n" for i, cell in enumerate(cells, 5))
+    (tmp_path / "t.csv").write_text(f"x,v\n{rows}", encoding="utf-8")
+    table = read_table(tmp_path / "t.csv", missing="keep")
+    if values is None:
+        assert "mixes currencies (EUR, €)" in said(table)
+        assert list(table.feature_names) == ["x"]
+    else:
+        np.testing.assert_allclose(table.X[:, 1], values, rtol=1e-15)
+        assert "column 'v': cells such as" in said(table)
+
+
+def test_percentages_among_plain_numbers_are_not_guessed(tmp_path):
+    (tmp_path / "t.csv").write_text("x,v\n1,5%\n2,7\n3,9%\n")
+    table = read_table(tmp_path / "t.csv")
+    assert "'v' mixes percentages with plain numbers, left out" in said(table)
+
+
+def test_dates_ids_and_years_are_named_with_the_way_out(tmp_path):
+    n = 12
+    frame = pd.DataFrame(
+        {
+            "height": RNG.random(n),
+            "customer_id": RNG.permutation(np.arange(40_000, 40_000 + n)),
+            "year": RNG.integers(1990, 2020, n),
+            "day": [20240100 + i for i in range(1, n + 1)],
+            "when": [f"{i:02d}.03.2024" for i in range(1, n + 1)],
+            "count": RNG.integers(0, 50, n),
+        }
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv")
+    assert "look like identifiers: customer_id; drop='customer_id' leaves them out" in said(table)
+    assert "look like years: year; drop='year'" in said(table)
+    assert "look like dates: day; drop='day'" in said(table)
+    assert "left out, dates: when" in said(table)
+    assert "count" not in said(table)
+    less = read_table(tmp_path / "t.csv", drop=["customer_id", "year", "day", "when"])
+    assert list(less.feature_names) == ["height", "count"]
+    assert less.notes == ()
+
+
+def test_dates_of_a_workbook_are_dates(tmp_path):
+    rows = [["day", "x", "y"], *([date(2024, 1, 5 + i), 1.5 * i, i * i] for i in range(6))]
+    for path in (
+        write_xlsx(tmp_path / "t.xlsx", {"a": rows}),
+        write_ods(tmp_path / "t.ods", {"a": rows}),
+    ):
+        table = read_table(path, index="none")
+        assert list(table.feature_names) == ["x", "y"]
+        assert "left out, dates: day" in said(table)
+        assert table.columns["day"][0].startswith("2024-01-05")
+
+
+def test_12582_columns(tmp_path):
+    X = np.round(RNG.standard_normal((8, 12_582)), 3)
+    names = [f"g{i}_at" for i in range(12_582)]
+    frame = pd.DataFrame(X, columns=names, index=[f"p{i}" for i in range(8)])
+    frame.insert(0, "kind", list("abababab"))
+    frame.to_csv(tmp_path / "t.csv")
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table.X, X)
+    assert list(table.feature_names) == names
+    assert list(table.labels) == list("abababab")
+    few = read_table(tmp_path / "t.csv", columns="g10_at:g12_at,g125??_at")
+    assert few.X.shape == (8, 3 + 82)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "arrow", "arrows"])
+def test_parquet_feather_and_arrow(kind, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import feather, ipc, parquet
+
+    X = RNG.standard_normal((6, 2))
+    data = pa.table(
+        {
+            "x": X[:, 0],
+            "n": pa.array([1, None, 3, 4, 5, 6], pa.int64()),
+            "flag": [True, False, True, True, False, False],
+            "kind": pa.array(list("aabbab")).dictionary_encode(),
+            "when": pa.array([date(2024, 1, 1 + i) for i in range(6)]),
+            "price": [f"$1,00{i}" for i in range(6)],
+            "list": [[i] for i in range(6)],
+        }
+    )
+    path = tmp_path / f"t.{kind}"
+    if kind == "parquet":
+        parquet.write_table(data, path)
+    elif kind == "feather":
+        feather.write_feather(data, path)
+    else:
+        with (ipc.new_file if kind == "arrow" else ipc.new_stream)(path, data.schema) as writer:
+            writer.write_table(data)
+    table = read_table(path, missing="keep")
+    expected = np.column_stack(
+        [X[:, 0], [1, np.nan, 3, 4, 5, 6], [1, 0, 1, 1, 0, 0], 1000 + np.arange(6)]
+    )
+    np.testing.assert_array_equal(table.X, expected)
+    assert list(table.feature_names) == ["x", "n", "flag", "price"]
+    assert list(table.labels) == list("aabbab")
+    assert "dates: when" in said(table)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b  c\n1 2   3\n4 5 6\n 7 8 10\n",
+        "# measured on Monday\n# by hand\na,b,c\n1,2,3\n4,5,6\n7,8,10\n",
+        "Exported table\n\na;b;c\n1;2;3\n4;5;6\n7;8;10\n\nSource: own counts;;\n",
+        "a|b|c\n1|2|3\n4|5|6\n7|8|10\nall of it is estimated||\n",
+    ],
+)
+def test_blanks_titles_and_remarks(text, tmp_path):
+    (tmp_path / "t.txt").write_text(text)
+    table = read_table(tmp_path / "t.txt")
+    np.testing.assert_array_equal(table.X, [[1, 2, 3], [4, 5, 6], [7, 8, 10]])
+    assert list(table.feature_names) == ["a", "b", "c"]
+
+
+def test_dots_that_might_be_thousands_are_told(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1.234;5\n2.500;6\n3.125;9\n")
+    table = read_table(tmp_path / "t.csv")
+    assert "dots were read as decimal points: '1.234' is 1.234" in said(table)
+
+
+def test_numbers_of_obs_may_have_a_role(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    cells = pd.DataFrame(
+        {"cluster": [3, 4, 3], "w": [1.0, 2.0, 1.0]}, index=pd.Index(list("abc"), dtype=object)
+    )
+    genes = pd.DataFrame(index=pd.Index(["g1", "g2"], dtype=object))
+    X = np.array([[1.0, 2], [3, 4], [5, 7]])
+    anndata.AnnData(X, obs=cells, var=genes).write_h5ad(tmp_path / "t.h5ad")
+    table = read_table(tmp_path / "t.h5ad", labels="cluster", weights="w")
+    assert list(table.labels) == ["3", "4", "3"]
+    np.testing.assert_array_equal(table.weights, [1, 2, 1])
+    np.testing.assert_array_equal(table.X, X)
+
+
+def test_json_lines(tmp_path):
+    text = (
+        '{"id": "a", "x": 1, "in": {"y": 2.5}}\n{"id": "b", "x": null, "in": {"y": 3}}\n\n'
+        '{"id": "c", "in": {"y": 4}, "x": 7}\n'
+    )
+    (tmp_path / "t.jsonl").write_text(text)
+    table = read_table(tmp_path / "t.jsonl")
+    np.testing.assert_array_equal(table.X, [[1, 2.5], [4, 3], [7, 4]])
+    assert list(table.feature_names) == ["x", "in.y"]
+    assert list(table.sample_names) == ["a", "b", "c"]
+    (tmp_path / "list.json").write_text('[{"x": 1, "y": 2}, {"x": 3, "y": 4}]')
+    np.testing.assert_array_equal(read_table(tmp_path / "list.json").X, [[1, 2], [3, 4]])
+    (tmp_path / "columns.json").write_text('{"x": [1, 3],\n "y": [2, 4]}')
+    np.testing.assert_array_equal(read_table(tmp_path / "columns.json").X, [[1, 2], [3, 4]])
+    (tmp_path / "bad.jsonl").write_text('{"x": 1}\n{"x": \n')
+    with pytest.raises(TableError, match="line 2 is no JSON"):
+        read_table(tmp_path / "bad.jsonl")
+    (tmp_path / "number.jsonl").write_text('{"x": 1}\n5\n')
+    with pytest.raises(TableError, match="entry 2 is '5'; every sample has to be an object"):
+        read_table(tmp_path / "number.jsonl")
+
+
+def test_stata(tmp_path):
+    frame = pd.DataFrame({"x": [1.5, 2, 3, 5], "n": [1, 2, 4, 3], "kind": list("abab")})
+    frame.to_stata(tmp_path / "t.dta", write_index=False)
+    table = read_table(tmp_path / "t.dta")
+    np.testing.assert_array_equal(table.X, frame[["x", "n"]])
+    assert list(table.labels) == list("abab")
+
+
+def test_spss_files_lead_on_without_their_reader(tmp_path):
+    (tmp_path / "t.sav").write_bytes(b"$FL2" + bytes(200))
+    with pytest.raises(TableError, match=r"save the file as \.csv|cannot be read as SPSS"):
+        read_table(tmp_path / "t.sav")
+
+
+SHEETS = {
+    "notes": [["this workbook holds two tables"], ["see the others"]],
+    "hidden": [["a", "b"], [9, 9], [8, 8]],
+    "first": [["a", "b"], [1, 2], [3, 5]],
+    "second": [["name", "c", "d"], ["r1", 1, 2], ["r2", 4, 5], ["r3", 7, "#DIV/0!"]],
+}
+
+
+def test_sheets_are_chosen_by_name_or_number(tmp_path):
+    path = write_xlsx(tmp_path / "t.xlsx", SHEETS, hidden=["hidden"])
+    table = read_table(path)
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 5]])
+    assert "sheet 'first' was read; sheet='NAME' reads another" in said(table)
+    np.testing.assert_array_equal(read_table(path, sheet="hidden").X, [[9, 9], [8, 8]])
+    for which in ("second", 4, "4"):
+        table = read_table(path, sheet=which, missing="keep")
+        np.testing.assert_array_equal(table.X, [[1, 2], [4, 5], [7, np.nan]])
+        assert list(table.sample_names) == ["r1", "r2", "r3"]
+    with pytest.raises(
+        OptionError, match=r"sheet='secund' is no sheet of t\.xlsx; did you mean 'second'"
+    ):
+        read_table(path, sheet="secund")
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(OptionError, match=r"sheet='a' is for \.ods and \.xlsm"):
+        read_table(tmp_path / "t.csv", sheet="a")
+
+
+def test_cells_far_apart_are_no_large_table(tmp_path):
+    path = write_xlsx(tmp_path / "t.xlsx", {"a": [["x", "y"], [1.0, 2.0], [3.0, 4.0]]})
+    table = read_table(path)
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+    assert xlsx_cell(1_048_575, 16_383, 1.0, []).startswith('<c r="XFD1048576"')
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    far = xlsx_cell(1_048_575, 16_383, 1.0, []).encode()
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = parts[sheet].replace(b"</sheetData>", b"<row>" + far + b"</row></sheetData>")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert read_table(path, missing="keep").X.shape[0] <= 3
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ((b"<f>1+1</f><v>2.0</v>", b"<f>1+1</f>"), "never calculated; open it in"),
+        ((b"<worksheet", b'<!DOCTYPE x [<!ENTITY a "b">]><worksheet'), "defines XML entities"),
+        ((b"</worksheet>", b"</worksheet"), "cannot be read as XLSX"),
+        ((b'r="B2"', b'r="ZZZ9999999"'), "beyond the last row or column"),
+        ((b't="s"><v>0<', b't="s"><v>99<'), "cannot be read as XLSX"),
+        ((b"<v>2.0<", b"<v>two<"), "cannot be read as XLSX"),
+    ],
+)
+def test_damaged_workbooks_are_explained(change, words, tmp_path):
+    path = write_xlsx(tmp_path / "t.xlsx", {"a": [["x", "y"], [1.0, 2.0], [3.0, 4.0]]})
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    before = parts["xl/worksheets/sheet1.xml"]
+    parts["xl/worksheets/sheet1.xml"] = before.replace(*change)
+    assert parts["xl/worksheets/sheet1.xml"] != before
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    with pytest.raises(TableError, match=words):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "protected by a password"),
+        ("t.xlsx", b"nothing", "cannot be read as XLSX"),
+        ("t.ods", b"PK\x05\x06" + bytes(18), "is no ODS file"),
+        ("t.xls", b"x", r"\.xls files are not read; save it as \.xlsx"),
+        ("t.rds", b"x", "write.csv in R"),
+        ("t.pkl", b"x", "pickles of strangers are not opened"),
+        ("t.arrow", b"ARROW1" + bytes(50), "cannot be read as Arrow"),
+        ("t.feather", b"FEA1" + bytes(50), "Feather of the first version"),
+        ("t.dta", b"<stata_dta>" + bytes(50), "cannot be read as Stata"),
+    ],
+)
+def test_other_files_lead_on(name, content, words, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(TableError, match=words) as caught:
+        read_table(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_table_goes_to_an_estimator(tmp_path):
+    X = RNG.standard_normal((30, 4)) @ RNG.standard_normal((4, 4))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["w"] = RNG.integers(1, 4, 30)
+    frame["kind"] = ["u", "v", "v"] * 10
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv", weights="w")
+    model = loadstone.SparsePCA(1, n_nonzero=2).fit(table.to_frame(), sample_weight=table.weights)
+    repeated = np.repeat(X, frame["w"], axis=0)
+    expected = loadstone.SparsePCA(1, n_nonzero=2).fit(repeated)
+    np.testing.assert_allclose(model.components_, expected.components_, rtol=1e-6)
+    assert list(model.feature_names_in_) == list("abcd")
+    assert str(table).startswith("30 samples of 4 features\n- ")
