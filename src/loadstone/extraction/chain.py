@@ -47,17 +47,17 @@ class Chains:
 
     @property
     def solvers(self) -> list[Solver[Any]]:
-        """The solver asked for and those of the efforts it contains, one per level."""
+        """The solver asked for and those of the efforts it contains that may find less."""
         solvers: list[Solver[Any]] = [self.plan.solver]
-        while isinstance(solvers[-1], Portfolio) and solvers[-1].below is not None:
+        while isinstance(solvers[-1], Portfolio) and not solvers[-1].is_least(self.S):
+            assert solvers[-1].below is not None
             solvers.append(solvers[-1].below)
         return solvers
 
     @property
     def is_one_level(self) -> bool:
         """Whether smaller efforts find the same."""
-        solver = self.plan.solver
-        return not isinstance(solver, Portfolio) or solver.is_least(self.S)
+        return len(self.solvers) == 1
 
     @property
     def negligible(self) -> float:

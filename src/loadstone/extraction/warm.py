@@ -27,6 +27,7 @@ from loadstone.metrics import adjusted_from_scores
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
 from loadstone.solvers.search.few_places import best_feature
+from loadstone.solvers.search.restricted import FEW_FEATURES
 from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 
 #: Rise of the total, as a share of it, that counts as a gain.
@@ -35,8 +36,6 @@ GAIN = 1e-5
 MAX_ROUNDS = 6
 #: Exchanges of two features in one climb.
 N_EXCHANGES = 5
-#: Features up to which what is left is formed: a matrix is quicker to read than to derive.
-FEW_FEATURES = 512
 
 
 @dataclass(frozen=True)

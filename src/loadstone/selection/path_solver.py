@@ -9,7 +9,7 @@ import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, ExplicitCovariance
+from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import seeded
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
@@ -21,6 +21,7 @@ from loadstone.loadings import Loadings, Stop
 from loadstone.selection.path import PATH_EFFORTS, CardinalityPath, search_path
 from loadstone.selection.path_starts import concentrated_columns, search_size
 from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.search.restricted import formed_where_few
 from loadstone.solvers.search.tiny import is_tiny
 from loadstone.solvers.starts import both_signs, column_starts, eigenvector_starts
 from loadstone.solvers.support_spectrum import SupportSpectrum
@@ -136,9 +137,7 @@ def loadings_of_sizes(model: SparsePCA, data: Reading, sizes: Array) -> Iterator
 
 def _components(S: Covariance, constraints: Sequence[Constraint], plan: Plan, seed: int) -> Array:
     """One after another, then all of them in turn; stricter relations are not tried as well."""
-    if is_tiny(S) and not isinstance(S, ExplicitCovariance):
-        # The search of few features is one of matrices; the route must not change its answer.
-        every = np.arange(S.n_features)
-        S = ExplicitCovariance(S.block(every, every), S.n_samples)
+    if is_tiny(S):
+        S = formed_where_few(S)
     found = Chains(S, constraints, plan, seed, None).follow(plan.orthogonality).matrix
     return warm_refine(S, found, constraints[: found.shape[1]], plan.orthogonality).loadings

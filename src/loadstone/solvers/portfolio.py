@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
+from loadstone.covariance import Array, Covariance, Support
 from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.solvers.climb import Climb
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
 from loadstone.solvers.search.few_places import best_feature
-from loadstone.solvers.search.restricted import restricted
-from loadstone.solvers.search.search import FEW_FEATURES, Search
+from loadstone.solvers.search.restricted import formed_where_few, restricted
+from loadstone.solvers.search.search import Search
 from loadstone.solvers.search.tiny import is_tiny
 
 #: Told of a stage of a search and the best variance so far; answers whether to stop.
@@ -129,10 +129,7 @@ class Portfolio:
         features = working_set(S, constraint)
         if features is not None:
             return self._on_working_set(S, constraint, rng, starts, features)
-        if S.n_features < FEW_FEATURES and not isinstance(S, ExplicitCovariance):
-            everything = np.arange(S.n_features)
-            S = ExplicitCovariance(S.block(everything, everything), S.n_samples)
-        search = Search(S, constraint, starts, self.progress)
+        search = Search(formed_where_few(S), constraint, starts, self.progress)
         best = search.run(self)
         return Loadings(
             best.w[:, None],

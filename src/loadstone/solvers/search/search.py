@@ -21,7 +21,7 @@ from loadstone.solvers.search.eigenvectors import search_eigenvectors
 from loadstone.solvers.search.em_support import em_support
 from loadstone.solvers.search.exchange_block import climb_by_exchange
 from loadstone.solvers.search.finish import EQUAL, Found, best_of, exchange_best, polish_block
-from loadstone.solvers.search.restricted import in_memory
+from loadstone.solvers.search.restricted import FEW_FEATURES, in_memory
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.screen import (
     Thresholds,
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 PILOT_COLUMNS = 24
 #: Rows of the pilot that go on, and their steps.
 PILOT_KEPT, PILOT_STEPS = 8, 2
-#: Features up to which every column is a start.
-FEW_FEATURES = 512
 #: Steps of all starts together where every column is one.
 STEPS_OF_ALL = 4
 #: What it takes to compare an entry with others, in multiplications.
