@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
@@ -149,6 +149,11 @@ class Chains:
             known = (before, index, constraint.forbidden.tobytes()) if S is left else None
             found = self._found(S, constraint, index, level, known)
             said.append(found)
+            if isinstance(self.plan.solver, Portfolio) and isinstance(
+                constraint, LoadingConstraint
+            ):
+                # It ends with the best loadings on their support.
+                return Candidate(found.matrix[:, 0], variance_of(S, found.matrix[:, 0]))
             return Candidate(*_best_of(S, found.matrix, constraint, self.plan))
 
         return search

@@ -90,6 +90,7 @@ def one_by_one(
 def _nested(chains: Chains, report: Report | None) -> Extraction:
     """The best of what the relation and every stricter one find."""
     rule, constraints = chains.plan.orthogonality, chains.constraints
+    free = rule.kind == "none"
     if all(n_places(constraint) == 1 for constraint in constraints):
         # Of two components on the same feature one adds nothing.
         rule = Orthogonality("disjoint")
@@ -106,7 +107,8 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
         # Where nothing climbs from components that share no feature, all relations have these.
         refined = warm_refine(chains.S, found.matrix, chains.constraints, Orthogonality("none"))
         if refined.settled and _same_columns(refined.loadings, found.matrix):
-            return _replaced(found, refined.loadings, rule)
+            W = refined.loadings
+            return _replaced(found, Nested(chains).or_together(W) if free else W, rule)
     return _replaced(found, Nested(chains).answer(rule.kind), rule)
 
 

@@ -60,7 +60,7 @@ def tiny_climb(S: ExplicitCovariance, w: Array, constraint: LoadingConstraint) -
     """Where polishing and exchanges from ``w`` end."""
     problem = _Problem(S, constraint)
     W, values = problem.polished(problem.top(w[None]))
-    return problem.exchanged(W[0], float(values[0]))
+    return problem.exchanged(W[0], float(values[0]), promising=True)
 
 
 class _Problem:
@@ -168,10 +168,13 @@ class _Problem:
             W[active], values[active] = V[better], reached[better]
         return W, values
 
-    def exchanged(self, w: Array, value: float) -> Found:
-        """Exchange two features while that helps; the most promising pairs are tried together."""
+    def exchanged(self, w: Array, value: float, *, promising: bool = False) -> Found:
+        """Exchange two features while that helps; the most promising pairs are tried together.
+
+        ``promising``: only those that are sure to gain.
+        """
         for _ in range(N_EXCHANGES):
-            supports = self.neighbours(w, value)
+            supports = self.neighbours(w, value, value if promising else -np.inf)
             if not len(supports):
                 break
             W, values = self.polished(supports)
@@ -181,8 +184,11 @@ class _Problem:
             w, value = W[best], float(values[best])
         return Found(w, value)
 
-    def neighbours(self, w: Array, value: float) -> Support:
-        """Supports after the exchanges with the largest eigenvalue on span{w without i, e_j}."""
+    def neighbours(self, w: Array, value: float, least: float) -> Support:
+        """Supports after the exchanges with the largest eigenvalue on span{w without i, e_j}.
+
+        Those with no more than ``least`` are left out.
+        """
         inside = w != 0
         movable, free = inside.copy(), ~inside
         movable[self.constraint.forced] = False
@@ -199,6 +205,7 @@ class _Problem:
         half = (kept - variance[entering, None]) / 2
         bound = kept - half + np.sqrt(half * half + cross * cross / rest)
         pairs = np.argsort(-bound, axis=None, kind="stable")[:N_NEIGHBOURS]
+        pairs = pairs[bound.ravel()[pairs] > least * self.gain]
         joins, goes = entering[pairs // leaving.size], leaving[pairs % leaving.size]
         supports = np.where(support == goes[:, None], joins[:, None], support)
         supports.sort(axis=1)
