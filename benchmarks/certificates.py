@@ -1,9 +1,12 @@
-"""Certified ratios and their cost, beside one dense eigendecomposition and the paper's bound.
+"""Certified ratios and their cost, beside one dense eigendecomposition and the bounds of others.
 
 Run ``python benchmarks/certificates.py`` for everything, or name sets, such as
 ``python benchmarks/certificates.py pitprops lrs``. The data sets are looked for in
 ``$LOADSTONE_DATA``, then in ``../shared/data`` beside the project. ``--time-limit`` is
 for one certificate. Every certificate is verified before its line is printed.
+
+The last columns are variance / bound of others: of the spannogram paper, computed here, and of
+d'Aspremont et al. and of Li and Xie, as published (``published_bounds.py`` has the sources).
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from published_bounds import published_ratios
 from spannogram_bound import probabilistic_bound
 
 from loadstone.certificates import prove
@@ -124,12 +128,13 @@ def row(case: Case, time_limit: float | None) -> str:
     if certificate.best_value > certificate.value * (1 + 1e-9):
         verdict = f"better found: x{certificate.best_value / certificate.value:.6f}"
     mode = ">=0" if case.nonnegative else "+-"
+    others = published_ratios(case.name, case.n_nonzero, nonnegative=case.nonnegative)
     return (
         f"{case.name:<14}{mode:<4}{case.n_nonzero:>4}{value:>14.6g}{searched:>9.3f}"
         f"{eigh_seconds(case.S):>9.4f}{instant.ratio:>9.4f}{instant.seconds:>9.4f}"
         f"{certificate.ratio:>10.6f}{certificate.seconds:>9.2f}{processor:>9.2f}{certificate.n_nodes:>6}"
         f"{certificate.fixed_in.size:>6}{certificate.fixed_out.size:>7}"
-        f"{value / net.value:>9.4f}  {verdict}"
+        f"{value / net.value:>9.4f}{others[0]:>9.4f}{others[1]:>9.4f}  {verdict}"
     )
 
 
@@ -141,13 +146,15 @@ def main() -> None:
     print(
         f"{'data':<14}{'':<4}{'k':>4}{'variance':>14}{'search s':>9}{'eigh s':>9}{'instant':>9}"
         f"{'s':>9}{'certified':>10}{'s':>9}{'cpu s':>9}{'cases':>6}{'in':>6}{'out':>7}{'net *':>9}"
+        f"{'DSPCA':>9}{'Li Xie':>9}"
     )
     for name in arguments.sets:
         for case in SETS[name]():
             print(row(case, arguments.time_limit), flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"* probabilistic bound of the spannogram paper (d=3, eps=.1). Peak memory {peak:.2f} GiB."
+        f"* probabilistic bound of the spannogram paper (d=3, eps=.1); DSPCA, Li Xie: published "
+        f"relaxations, see published_bounds.py. Peak memory {peak:.2f} GiB."
     )
 
 

@@ -1,28 +1,35 @@
 """Check a certificate without loadstone: ``python verify_certificate.py CERTIFICATE DATA``.
 
-One file, NumPy alone, to be read in ten minutes. It shares no code with the package that wrote
-the certificate. DATA is an NPY, NPZ or CSV file with samples in rows, or a covariance: a
-symmetric matrix. The format of a certificate and the proofs behind each step are on the page
-``docs/certificates.md``; names here are those of that page.
+One file, NumPy alone, no code in common with the package that wrote the certificate. DATA is an
+NPY, NPZ or CSV file with samples in rows, or a covariance: a symmetric matrix. Proofs, names and
+formats are those of the pages ``docs/certificates.md`` (one component) and
+``docs/joint_certificates.md`` (several together).
 
-What is assumed: numbers are IEEE doubles, and a matrix product is a sum of products in any
-order. No eigensolver and no factorisation is trusted: their results are checked (``top``).
-With python-flint installed, ``--exact`` bounds the eigenvalues by interval arithmetic instead.
+The proof itself is short: read ``top``, ``evaluate``, ``screened``, ``split``, ``one_case`` and
+``prove``, in this order, then ``verify_one``. Everything else is about special cases (bounds
+without a stored dual, single supports, several components) and about reading files.
+
+What is assumed: numbers are IEEE doubles, and a matrix product is a sum of products in any order.
+No eigensolver and no factorisation is trusted: what they return is checked (``top``). With
+``--exact`` and python-flint these checks are done in intervals of 160 bits.
 """
 
 import argparse
 import json
 import sys
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from pathlib import Path
+from itertools import combinations, product
+from math import comb
 
 import numpy as np
 
 U = 2.0**-53
-TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
+TOLERANCE = {"float64": 1e-9, "float32": 1e-5}  # of stated numbers, by precision of the data
+KEPT_TO = {"float64": 1e-6, "float32": 1e-4}  # largest cosine between what is called orthogonal
 WIDE = 1500  # features from which on matrices are not decomposed as a whole
-EXACT = False
+MANY = 60_000  # supports that may all be tried
+LISTED = 4_000_000  # supports that a dual may leave to be listed
+FLINT = None  # the module, with --exact
 
 
 class Refused(Exception):
@@ -35,61 +42,96 @@ def need(condition, why):
         raise Refused(why)
 
 
+# ------------------------------------------------------------------- arithmetic, from above
+
+
 def gamma(n):
     return n * U / (1 - n * U)
 
 
-# ------------------------------------------------------------------- eigenvalues from above
+def up(x, n=16):
+    """A number after n roundings of non-negative terms, made larger than the exact one."""
+    return x + 4 * n * U * np.abs(x) + 1e-300
+
+
+def value_of(part):
+    X, Y = part if isinstance(part, tuple) else (part, None)
+    return X if Y is None else X @ np.swapaxes(Y, -1, -2)
+
+
+def off(M, *parts):
+    """|M - sum of parts| entry by entry, from above; a pair (X, Y) stands for XY'."""
+    if FLINT:
+        return exactly_off(M, *parts)
+    sizes = [value_of(tuple(map(np.abs, p)) if isinstance(p, tuple) else np.abs(p)) for p in parts]
+    n = sum(p[0].shape[-1] if isinstance(p, tuple) else 1 for p in parts)
+    return np.abs(M - sum(map(value_of, parts))) + gamma(n + 3) * (np.abs(M) + sum(sizes))
+
+
+def exactly_off(M, *parts):
+    if M.ndim == 3:
+        at = lambda p, i: (p[0][i], p[1][i]) if isinstance(p, tuple) else p[i]
+        return np.array([exactly_off(M[i], *(at(p, i) for p in parts)) for i in range(len(M))])
+    exact = lambda X: FLINT.arb_mat(*X.shape, X.ravel().tolist())
+    rest = exact(M)
+    for p in parts:
+        rest = rest - (exact(p[0]) * exact(p[1].T) if isinstance(p, tuple) else exact(p))
+    found = [float(abs(x).upper()) for x in rest.entries()]
+    return up(np.array(found).reshape(M.shape))
+
+
+def minus(A, *parts):
+    """A less the parts, and how far rounding may have put each entry off."""
+    D = A - sum(map(value_of, parts))
+    return D, off(A, D, *parts)
 
 
 def top(M, error=0.0):
-    """An upper bound of lambda_max of every symmetric matrix within ``error`` of M.
+    """A bound of lambda_max for every symmetric matrix within ``error`` of M, or of each of a stack.
 
     If tI - M = GG' + R then lambda_max(M) <= t + |R|, |R| the largest absolute row sum, for any G.
     """
-    n = len(M)
-    if EXACT:
-        return exact_top(M) + float((np.zeros_like(M) + error).sum(1).max())
-    t = np.linalg.eigvalsh(M)[-1]
-    shift = 4 * n * U * max(np.abs(t - np.diag(M)).max(), abs(t), 1e-300)
+    n, rows = M.shape[-1], np.abs(M).sum(-1).max(-1)
+    t, shift = np.linalg.eigvalsh(M)[..., -1], 4 * n * U * rows + 1e-300
     for _ in range(60):
-        C = (t + shift) * np.eye(n) - M
+        tI = (t + shift)[..., None, None] * np.eye(n)
         try:
-            G = np.linalg.cholesky(C)
+            G = np.linalg.cholesky(tI - M)
         except np.linalg.LinAlgError:
-            shift *= 4
+            shift = shift * 4
             continue
-        R = np.abs(C - G @ G.T) + gamma(n + 3) * (np.abs(C) + np.abs(G) @ np.abs(G).T) + error
-        return float((t + shift + R.sum(1).max() * (1 + 2 * gamma(n))) + 4 * U * abs(t + shift))
-    return float((np.abs(M) + error).sum(1).max() * (1 + 2 * gamma(n)))
+        R = off(tI, M, (G, G)) + error
+        return up(t + shift + up(R.sum(-1).max(-1), n))
+    return up(rows + np.broadcast_to(error, M.shape).sum(-1).max(-1), n + 4)
 
 
-def exact_top(M):
-    """The same with python-flint: Cholesky in interval arithmetic of 160 bits proves tI - M > 0."""
-    import flint
+def ky_fan(M, error, r):
+    """The r largest eigenvalues: M <= GG' + tI gives KF_r(M) <= |G|^2 + rt, for any G."""
+    r = min(r, len(M))
+    values, V = np.linalg.eigh(M)
+    G = V[:, -r:] * np.sqrt(np.maximum(values[-r:] - values[-r], 0))
+    D, doubt = minus(M, (G, G))
+    rest, square = r * top(D, doubt + error), up(np.square(G).sum(), G.size)
+    return rest + square + 16 * U * (abs(rest) + square)
 
-    flint.ctx.prec = 160
-    t, n = float(np.linalg.eigvalsh(M)[-1]), len(M)
-    step = 1e-15 * max(1e-300, float(np.abs(M).sum(1).max()))
-    while True:
-        t += step
-        C = [
-            [flint.arb(float(t * (i == j))) - flint.arb(float(M[i, j])) for j in range(n)]
-            for i in range(n)
-        ]
-        G = [[flint.arb(0)] * n for _ in range(n)]
-        for j in range(n):
-            pivot = C[j][j] - sum((G[j][k] * G[j][k] for k in range(j)), flint.arb(0))
-            if not pivot > 0:
-                break
-            G[j][j] = pivot.sqrt()
-            for i in range(j + 1, n):
-                G[i][j] = (C[i][j] - sum((G[i][k] * G[j][k] for k in range(j)), flint.arb(0))) / G[
-                    j
-                ][j]
-        else:
-            return t
-        step *= 4
+
+def pencil(S, error, K, K_error, r):
+    """K >= kI and S <= tK + FF' + dI give KF_r(S, K) <= rt + tr F'F/K + rd/k."""
+    r = min(r, len(S))
+    kappa = -top(-K, K_error)
+    if not kappa > 0:
+        return np.inf
+    root = np.linalg.inv(np.linalg.cholesky(K))
+    values, V = np.linalg.eigh(root @ S @ root.T)
+    t = max(values[-r], 0.0)
+    H = (root.T @ V[:, -r:]) * np.sqrt(np.maximum(values[-r:] - t, 0))
+    F, tK = K @ H, t * K
+    D, doubt = minus(S, tK, (F, F))
+    d = max(0.0, top(D, doubt + error + t * K_error + 2 * U * np.abs(tK)))
+    delta = off(F, (K, H.T)) + up(K_error @ np.abs(H), len(S))
+    trace = np.sum(H * F) + np.sum(np.abs(H) * (delta + gamma(H.size + 2) * np.abs(F)))
+    root = np.sqrt(max(trace, 0)) * (1 + 8 * U) + np.linalg.norm(delta) * 1.001 / np.sqrt(kappa)
+    return up(r * t + root**2 + r * d / kappa)
 
 
 # ------------------------------------------------------------------- the matrix of a statement
@@ -97,80 +139,74 @@ def exact_top(M):
 
 @dataclass
 class Matrix:
-    """A covariance, given as a matrix or by centred samples, less ``thin C thin'``, with signs."""
+    """A covariance, stored or as centred samples Z'Z, less ``thin C thin'``."""
 
-    stored: np.ndarray | None  # the matrix, or None
-    samples: np.ndarray | None  # centred samples, divided by sqrt(n - 1)
+    stored: np.ndarray | None
+    Z: np.ndarray | None
     thin: np.ndarray
     C: np.ndarray
-    flips: np.ndarray
 
     def block(self, rows, cols):
-        if self.stored is not None:
-            part = self.stored[np.ix_(rows, cols)]
-        else:
-            part = self.samples[:, rows].T @ self.samples[:, cols]
-        if self.thin.shape[1]:
-            part = part - self.thin[rows] @ self.C @ self.thin[cols].T
-        return self.flips[rows, None] * part * self.flips[cols]
+        stored, Z = self.stored, self.Z
+        part = Z[:, rows].T @ Z[:, cols] if stored is None else stored[np.ix_(rows, cols)]
+        return part - self.thin[rows] @ self.C @ self.thin[cols].T if len(self.C) else part
 
     def on(self, features):
         part = self.block(features, features)
         return (part + part.T) / 2
 
     def diagonal(self):
-        d = (self.samples**2).sum(0) if self.stored is None else np.diag(self.stored)
+        d = (self.Z**2).sum(0) if self.stored is None else np.diag(self.stored)
         return d - np.einsum("ij,jk,ik->i", self.thin, self.C, self.thin)
 
     def times(self, w):
-        plain = self.stored @ w if self.stored is not None else self.samples.T @ (self.samples @ w)
+        plain = self.Z.T @ (self.Z @ w) if self.stored is None else self.stored @ w
         return plain - self.thin @ (self.C @ (self.thin.T @ w))
 
     def less(self, thin, C):
-        joined = np.block(
-            [[self.C, np.zeros((len(self.C), len(C)))], [np.zeros((len(C), len(self.C))), C]]
-        )
-        return replace(self, thin=np.hstack([self.thin, thin]), C=joined)
+        blank = np.zeros((len(self.C), len(C)))
+        joined = np.block([[self.C, blank], [blank.T, np.atleast_2d(C)]])
+        return replace(self, thin=np.column_stack([self.thin, thin]), C=joined)
+
+
+def turned(S, flips):
+    """The covariance with features counted the other way round where ``flips`` is -1."""
+    stored = None if S.stored is None else S.stored * np.outer(flips, flips)
+    return replace(S, stored=stored, Z=None if S.Z is None else S.Z * flips)
 
 
 def without_earlier(S, W, relation, deflation):
     """The matrix in which variances are measured, the one that bounds them, and a margin."""
     m = W.shape[1]
-    if m == 0:
-        return S, S, 0.0
-    if relation in ("strict", "uncorrelated"):
+    if m and relation in ("strict", "uncorrelated"):
         # S - QY' - YQ' has the same w'Sw wherever Q'w = 0, for any Y.
         Q, doubt = W, 0.0
         if relation == "uncorrelated":
             Q, spread = S.times(W), np.sqrt(np.maximum(S.diagonal(), 0))
-            terms = len(S.samples) if S.stored is None else len(W)
+            terms = len(W) if S.Z is None else len(S.Z) + len(W)
             doubt = 2 * U * (terms + 8) * np.linalg.norm(spread) * (spread @ np.abs(W))
         inverse = np.linalg.pinv(Q)
         T = S.times(inverse.T)
         Y = T - Q @ (inverse @ T) / 2
-        zero, one = np.zeros((m, m)), np.eye(m)
-        lengths = np.linalg.norm(Y, axis=0)
-        margin = 2 * np.sum(doubt * lengths) + 16 * (m + 2) * U * (
-            np.linalg.norm(Q, axis=0) @ lengths
-        )
-        return S, S.less(np.hstack([Q, Y]), np.block([[zero, one], [one, zero]])), float(margin)
-    left = S
+        margin = 2 * doubt + 16 * (m + 2) * U * np.linalg.norm(Q, axis=0)
+        swap = np.kron([[0, 1], [1, 0]], np.eye(m))
+        bounding = S.less(np.hstack([Q, Y]), swap)
+        return S, bounding, float(np.sum(margin * np.linalg.norm(Y, axis=0)))
     for j in range(m if deflation else 0):
-        w, rule = W[:, j], deflation
-        if rule.startswith("orthogonalized_"):
-            rule = rule.removeprefix("orthogonalized_")
-            basis = np.linalg.qr(W[:, :j])[0] if j else W[:, :0]
+        w, rule = W[:, j], deflation.removeprefix("orthogonalized_")
+        if rule != deflation:
+            basis = np.linalg.qr(W[:, :j])[0]
             q = w - basis @ (basis.T @ w)
             q = q - basis @ (basis.T @ q)
             w = q / np.linalg.norm(q) if np.linalg.norm(q) > 1.5e-8 else w
-        Sw = left.times(w)
+        Sw = S.times(w)
         if rule == "schur":
-            left = left.less(Sw[:, None], np.array([[1 / (w @ Sw)]]))
+            S = S.less(Sw, [[1 / (w @ Sw)]])
         elif rule == "hotelling":
-            left = left.less(w[:, None], np.array([[w @ Sw]]))
+            S = S.less(w, [[w @ Sw]])
         else:
-            left = left.less(np.column_stack([w, Sw]), np.array([[-(w @ Sw), 1.0], [1.0, 0.0]]))
-    return left, left, 0.0
+            S = S.less(np.column_stack([w, Sw]), [[-(w @ Sw), 1.0], [1.0, 0.0]])
+    return S, S, 0.0
 
 
 # ------------------------------------------------------------------- who competes
@@ -178,27 +214,47 @@ def without_earlier(S, W, relation, deflation):
 
 @dataclass
 class Case:
-    """Supports inside ``features`` that contain all ``forced``, of at most ``size`` features."""
+    """Vectors on at most ``size`` of ``features`` (of groups, where there are labels)."""
 
     features: np.ndarray
-    forced: np.ndarray
+    forced: np.ndarray  # these hold a place
     nonzero: np.ndarray  # forced by a proof, so that these loadings are not zero
     size: int
-    nonnegative: bool
+    signs: np.ndarray | None = None  # +1, -1, or 0 for either
+    labels: np.ndarray | None = None
+    per_group: int | None = None
+    budget: float | None = None  # of the sum of absolute loadings, where the size says less
 
     @property
     def room(self):
         return self.size - int(self.forced.sum())
 
     @property
-    def decided(self):
-        return self.room == 0 or len(self.features) <= self.size
+    def signed(self):
+        """Whether every loading has a given sign, and only the size counts otherwise."""
+        return self.signs is not None and self.signs.all() and self.labels is self.budget is None
+
+    @property
+    def plain(self):
+        """Whether only the size counts, and no or every sign is given."""
+        return self.signed or (self.signs is self.labels is self.budget is None)
+
+    @property
+    def solvable(self):
+        """Whether a single support is left whose faces can be gone through."""
+        one = self.single()
+        n, undecided = len(one.features), int((~one.nonzero).sum())
+        if not self.plain or n > min(self.size, WIDE):
+            return False
+        return self.signs is None or undecided == 0 or 2.0 ** (undecided + 1) * n**3 <= 3e6
 
     def keep(self, mask):
-        size = min(self.size, int(mask.sum()))
-        return Case(
-            self.features[mask], self.forced[mask], self.nonzero[mask], size, self.nonnegative
-        )
+        part = lambda x: None if x is None else x[mask]
+        names = ("features", "forced", "nonzero", "signs", "labels")
+        return replace(self, **{n: part(getattr(self, n)) for n in names}).sized(self.size)
+
+    def sized(self, size):
+        return replace(self, size=min(size, len(self.features)))
 
     def force(self, mask):
         return replace(self, forced=self.forced | mask, nonzero=self.nonzero | mask)
@@ -207,34 +263,61 @@ class Case:
         return self.keep(self.forced) if self.room == 0 else self
 
 
-def best_sum(terms, case):
+def flips_of(case, n):
+    """What makes all given signs positive, where all are given; proofs are about that matrix."""
+    flips = np.ones(n)
+    if case.signed:
+        flips[case.features] = case.signs
+    return flips
+
+
+def best_of(Q, count):
+    """The sum of the ``count`` largest entries of each row."""
+    return -np.sort(-Q, axis=1)[:, :count].sum(1)
+
+
+def largest(terms, case):
     """The largest sum of non-negative terms over one support."""
-    free = np.sort(terms[~case.forced])
-    return float(terms[case.forced].sum() + free[len(free) - min(case.room, len(free)) :].sum())
+    if case.labels is not None:
+        groups = [terms[None, case.labels == g] for g in np.unique(case.labels)]
+        terms = np.array([best_of(part, case.per_group)[0] for part in groups])
+        return up(float(best_of(terms[None], case.size)[0]), len(terms))
+    free = best_of(terms[None, ~case.forced], case.room)[0]
+    return up(float(terms[case.forced].sum() + free), len(terms))
 
 
-def reaches(squares, forced, room, limits=None):
-    """For each row: forced entries and the ``room[i]`` largest others; and the smallest of those.
+def reaches(Q, case, rows=None, limits=None):
+    """Row by row the largest sum over a support with the row's own feature, its own entry zero.
 
-    With ``limits``, as if any number of further entries of that size joined the row.
+    Also the smallest entry that is counted: up to it further ones may join the row at no cost.
+    With ``limits``, as if any number of entries of that size had joined.
     """
-    limits = np.zeros(len(squares)) if limits is None else limits
-    free = -np.sort(-np.maximum(squares[:, ~forced], limits[:, None]), axis=1)
-    rows, width = np.arange(len(squares)), free.shape[1]
+    rows = np.arange(len(Q)) if rows is None else rows
+    if case.labels is not None:
+        names, mine = np.unique(case.labels, return_inverse=True)
+        sums = [best_of(Q[:, mine == g], case.per_group) for g in range(len(names))]
+        others = np.where(mine[rows, None] == np.arange(len(names)), 0, np.column_stack(sums))
+        own = np.where(mine[rows, None] == mine, Q, 0)
+        return best_of(own, case.per_group - 1) + best_of(others, case.size - 1), None
+    limits = np.zeros(len(Q)) if limits is None else limits
+    free = -np.sort(-np.maximum(Q[:, ~case.forced], limits[:, None]), axis=1)
+    room, width, at = case.room - ~case.forced[rows], free.shape[1], np.arange(len(Q))
     count = np.clip(room, 0, width)
-    sums = np.cumsum(np.pad(free, ((0, 0), (1, 0))), axis=1)
-    reach = squares[:, forced].sum(1) + sums[rows, count] + np.maximum(room - width, 0) * limits
-    edge = free[rows, np.maximum(count - 1, 0)] if width else limits
-    edge = np.where(room >= width, limits, edge)
+    sums = np.cumsum(np.pad(free, ((0, 0), (1, 0))), axis=1)[at, count]
+    reach = Q[:, case.forced].sum(1) + sums + np.maximum(room - width, 0) * limits
+    edge = limits if not width else np.where(room >= width, limits, free[at, count - 1])
     return reach, np.where(room > 0, edge, np.inf)
 
 
-def rooms(case):
-    return case.room - (~case.forced).astype(int)
+def allowed(P, signs, row_signs=None):
+    """What entries can contribute: |P_ij|, or the part that two given signs leave."""
+    if signs is None:
+        return np.abs(P)
+    pair = np.outer(signs if row_signs is None else row_signs, signs)
+    return np.where(pair == 0, np.abs(P), np.maximum(pair * P, 0))
 
 
-def counted(P, nonnegative):
-    return np.square(np.maximum(P, 0) if nonnegative else P)
+# ------------------------------------------------------------------- the bound of a dual
 
 
 def bracket(reach, tau):
@@ -243,54 +326,71 @@ def bracket(reach, tau):
     return np.where(tau > 0, reach / (2 * np.where(tau > 0, root + tau, 1)), (root - tau) / 2)
 
 
-# ------------------------------------------------------------------- the bound of a dual
+def terms_of(case, P, tau, L, limits=None):
+    """w_i, rounded upwards, and the largest entries that may join the rows of P."""
+    Q = np.square(allowed(P, case.signs))
+    np.fill_diagonal(Q, 0)
+    reach, edge = reaches(Q, case, limits=limits)
+    return up(bracket(reach, tau) + (L**2).sum(1), len(Q) + L.shape[1] + 8), edge
+
+
+def eigen_of(A, P, tau, L):
+    """lambda_max(A - LL' - (P + P')/2 + diag tau); the diagonal of P counts as zero."""
+    P = P - np.diag(np.diag(P))
+    return float(top(*minus(A, (L, L), P / 2, P.T / 2, -np.diag(tau))))
 
 
 def evaluate(S, case, dual):
     """What a dual proves: (bound, eigenvalue part, terms w_i)."""
     known = np.isin(case.features, dual["features"])
     at = np.searchsorted(dual["features"], case.features[known])
-    P, tau, L = dual["P"][np.ix_(at, at)].copy(), dual["tau"][at], dual["L"][at]
-    np.fill_diagonal(P, 0)
-    A = S.on(case.features[known])
-    M = A - L @ L.T - (P + P.T) / 2 + np.diag(tau)
-    sizes = np.abs(A) + np.abs(P) + np.abs(P.T) + np.abs(L) @ np.abs(L).T + np.diag(np.abs(tau))
-    eigen = top(M, gamma(L.shape[1] + 6) * sizes)
-    squares = counted(P, case.nonnegative)
-    limits = None if known.all() or dual["limits"] is None else np.square(dual["limits"][at])
-    reach, edge = reaches(squares, case.forced[known], rooms(case)[known], limits)
-    terms = np.empty(len(case.features))
-    terms[known] = bracket(reach, tau) + (L**2).sum(1)
+    P, tau, L = dual["P"][np.ix_(at, at)], dual["tau"][at], dual["L"][at]
+    inside = replace(case.keep(known), size=case.size)
+    eigen = eigen_of(S.on(inside.features), P, tau, L)
+    limits = None if known.all() or dual["limits"] is None else dual["limits"][at] ** 2
+    terms = np.empty(len(known))
+    terms[known], edge = terms_of(inside, P, tau, L, limits)
     if not known.all():
+        need(case.labels is None, "a dual must know every feature of groups")
         terms[~known] = terms_outside(S, case, known, np.sqrt(edge), eigen)
-    terms *= 1 + 8 * (len(terms) + 8) * U
-    rounding = 16 * case.size * U * np.abs(S.diagonal()[case.features]).max()
-    return eigen + best_sum(terms, case) + rounding, eigen, terms
+    return eigen + largest(terms, case) + last_bits(S, case), eigen, terms
 
 
 def terms_outside(S, case, known, edge, eigen):
     """w_i of features the dual does not know: p_ij takes what row j cannot bear of 2 A_ij."""
     outside, terms = np.flatnonzero(~known), []
-    for start in range(0, len(outside), 128):
-        rows = outside[start : start + 128]
-        part = S.block(case.features[rows], case.features)
-        own = part[np.arange(len(rows)), rows].copy()
-        twice = 2 * part[:, known]
-        given = np.clip(twice, -np.inf if case.nonnegative else -edge, edge)
-        must = case.forced[rows]
-        given[must] = np.minimum(given[must], 0) if case.nonnegative else 0
+    for rows in np.array_split(outside, len(outside) // 128 + 1):
+        part, at = S.block(case.features[rows], case.features), np.arange(len(rows))
+        own, twice = part[at, rows].copy(), 2 * part[:, known]
+        # What two signs forbid costs nothing; a forced feature counts in every row that takes more.
+        signs = None if case.signs is None else case.signs[rows]
+        free = (
+            0
+            if signs is None
+            else np.where(np.outer(signs, case.signs[known]) * twice < 0, twice, 0)
+        )
+        given = np.where(case.forced[rows, None] | (free != 0), free, np.clip(twice, -edge, edge))
         part[:, known] = twice - given
-        part[np.arange(len(rows)), rows] = 0
-        reach = reaches(counted(part, case.nonnegative), case.forced, rooms(case)[rows])[0]
+        part[at, rows] = 0
+        reach = reaches(np.square(allowed(part, case.signs, signs)), case, rows)[0]
         terms.append(bracket(reach, eigen - own))
-    return np.concatenate(terms)
+    return up(np.concatenate(terms), len(known) + 8)
+
+
+def last_bits(S, case):
+    """Room for differences between two computations of the same block of S."""
+    return (
+        16
+        * largest(np.ones(len(case.features)), case)
+        * U
+        * np.abs(S.diagonal()[case.features]).max(initial=0)
+    )
 
 
 def screened(case, bound, terms, value):
     """The case without features that no vector above ``value`` uses, those it must use forced."""
-    free = np.flatnonzero(~case.forced)
-    room = case.room
-    if room == 0 or len(free) <= room:
+    free, room = np.flatnonzero(~case.forced), case.room
+    if not case.plain or room == 0 or len(free) <= room:
         return case
     order = free[np.argsort(-terms[free], kind="stable")]
     last, following = terms[order[room - 1]], terms[order[room]]
@@ -301,7 +401,7 @@ def screened(case, bound, terms, value):
     return case.force(must).keep(keep)
 
 
-# ------------------------------------------------------------------- bounds without a dual
+# ------------------------------------------------------------------- bounds without a stored dual
 
 
 def cuts(values):
@@ -310,111 +410,162 @@ def cuts(values):
 
 
 def instant(S, case):
-    """The smallest limit that can be read off the matrix."""
+    """The smallest limit that can be read off the matrix; most are duals one need not store."""
     if len(case.features) > WIDE:
-        return instant_wide(S, case)
+        return instant_wide(S, case) + last_bits(S, case)
     A = S.on(case.features)
-    room = rooms(case)
+    n, zero, signs = len(A), np.zeros(len(A)), case.signs
+    none, nothing = np.zeros((n, n)), np.zeros((n, 1))
 
-    def reach(B):
-        own = np.diag(B).copy()
-        rest = B - np.diag(own)
-        return reaches(rest, case.forced, room)[0] + own
+    def row_norm(part, power):
+        Q = allowed(part, signs) ** power
+        own = np.diag(Q).copy()
+        return up(reaches(Q - np.diag(own), case)[0] + own, n)
 
-    def frobenius(B):
-        squares = counted(B, case.nonnegative)
-        return np.sqrt(best_sum(reach(squares), case)) * (1 + 8 * len(B) * U)
+    def frobenius(part):
+        # P = A with one t for all proves no more than the Frobenius norm 2t.
+        t = np.sqrt(largest(row_norm(part, 2), case)) / 2
+        return part, t - np.diag(part), nothing
 
-    clipped = np.maximum(A, 0) if case.nonnegative else np.abs(A)
-    sums = reach(clipped)
-    row_sum = sums[case.forced].max() if case.room == 0 else sums.max()
-    below = max(0.0, top(-A)) * (case.size - 1)
-    found = [top(A), row_sum * (1 + 8 * len(A) * U), frobenius(A)]
-    found.append(best_sum(np.maximum(np.diag(A), 0), case) * (1 + 8 * len(A) * U) + below)
-    if case.nonnegative:
-        found.append(top(clipped))
     values, V = np.linalg.eigh(A)
-    for count in cuts(values):
-        excess = values[-count:] - max(values[-count - 1], 0)
-        L = V[:, -count:] * np.sqrt(excess)
-        part = L @ L.T
-        error = gamma(count + 3) * (np.abs(A) + np.abs(L) @ np.abs(L).T)
-        rest = top(A - part, error)
-        found.append(rest + best_sum((L**2).sum(1), case) * (1 + 8 * len(A) * U))
-        found.append(rest + frobenius(part) + float(error.sum(1).max()))
-    return float(min(found))
+    factors = [V[:, -c:] * np.sqrt(values[-c:] - max(values[-c - 1], 0)) for c in cuts(values)]
+    trace = V * np.sqrt(values - min(values[0], 0))
+    duals = [(none, zero, L) for L in [nothing, trace, *factors]]
+    duals += [frobenius(part) for part in [A, *(L @ L.T for L in factors)]]
+    if signs is not None:
+        # Entries of the wrong sign, which cost nothing.
+        duals.append((np.where(np.outer(signs, signs) * A < 0, A, 0), zero, nothing))
+    sums = row_norm(A, 1)
+    row_sum = sums[case.forced].max() if case.room == 0 and case.labels is None else sums.max()
+    found = [eigen_of(A, *dual) + largest(terms_of(case, *dual)[0], case) for dual in duals]
+    if not case.plain:
+        found += soft_thresholds(A, case)
+    return min(*found, float(row_sum)) + last_bits(S, case)
+
+
+def soft_thresholds(A, case):
+    """lambda_max(soft(A, t)) + t |w|_1^2: A differs from soft(A, t) by at most t in every entry."""
+    limit = case.budget**2 if case.budget else largest(np.ones(len(A)), case)
+    sources = [A] if case.signs is None else [A, allowed(A, case.signs)]
+
+    def soft(t):
+        parts = [np.sign(B) * np.maximum(np.abs(B) - t, 0) for B in sources]
+        return min(float(top(B, U * np.abs(B))) for B in parts) + up(t * limit)
+
+    steps = 4 if len(A) > 400 else 12
+    grid = np.abs(A).max() * np.linspace(0, 1, steps + 1) ** 2
+    found = [soft(t) for t in grid]
+    at = int(np.argmin(found))
+    between = np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, steps)], steps)
+    return found + [soft(t) for t in between]
 
 
 def instant_wide(S, case):
-    """The same for thousands of features, a few rows at a time."""
-    squares, sums, room = [], [], rooms(case)
-    for start in range(0, len(case.features), 128):
-        at = np.arange(start, min(start + 128, len(case.features)))
-        part = S.block(case.features[at], case.features)
-        part = np.maximum(part, 0) if case.nonnegative else np.abs(part)
-        own = part[np.arange(len(at)), at].copy()
-        part[np.arange(len(at)), at] = 0
-        sums.append(reaches(part, case.forced, room[at])[0] + own)
-        squares.append(reaches(part**2, case.forced, room[at])[0] + own**2)
-    sums, more = np.concatenate(sums), 1 + 16 * len(case.features) * U
-    row_sum = sums[case.forced].max() if case.room == 0 else sums.max()
-    found = [np.sqrt(best_sum(np.concatenate(squares), case)) * more, row_sum * more]
-    if S.stored is None and not S.thin.shape[1] and len(S.samples) <= WIDE:
-        X = S.samples[:, case.features]
-        error = gamma(X.shape[1] + 2) * (np.abs(X) @ np.abs(X).T)
-        found.append(top(X @ X.T, error))
+    """The same for thousands of features: a few rows at a time, or in the space of samples."""
+    squares, sums = [], []
+    for rows in np.array_split(np.arange(len(case.features)), len(case.features) // 128 + 1):
+        part, at = S.block(case.features[rows], case.features), np.arange(len(rows))
+        part = allowed(part, case.signs, None if case.signs is None else case.signs[rows])
+        own = part[at, rows].copy()
+        part[at, rows] = 0
+        sums.append(up(reaches(part, case, rows)[0] + own, len(case.features)))
+        squares.append(up(reaches(part**2, case, rows)[0] + own**2, len(case.features)))
+    sums = np.concatenate(sums)
+    row_sum = sums[case.forced].max() if case.room == 0 and case.labels is None else sums.max()
+    found = [up(np.sqrt(largest(np.concatenate(squares), case))), row_sum]
+    found.append(largest(up(np.maximum(S.diagonal()[case.features], 0)), case))
+    if S.Z is None or len(S.C) or len(S.Z) > WIDE:
+        return float(min(found[:2]))
+    # X'X = X'(I - FF')X + LL' with L = X'F, for any F; I - FF' = HH' with H = I - Vdiag(h)V'.
+    X = S.Z[:, case.features]
+    values, V = np.linalg.eigh(X @ X.T)
+    for c in [0, *cuts(values)]:
+        share = np.sqrt(np.maximum(1 - max(values[-c - 1], 0) / values[-c:], 0)) if c else 0.0
+        F = V[:, -max(c, 1) :] * share
+        Y = X - (V[:, -max(c, 1) :] * (1 - np.sqrt(1 - share**2))) @ (V[:, -max(c, 1) :].T @ X)
+        doubt = 64 * (sum(X.shape) + 8) * U * np.linalg.norm(X) ** 2
+        L = up(np.square(F.T @ X).sum(0), len(X))
+        found.append(float(top(Y @ Y.T)) + doubt + largest(L, case))
     return float(min(found))
 
 
-def single_support(S, case, value):
-    """An upper bound for the one support that is left, or ``value`` where nothing exceeds it."""
-    one = case.single()
-    room = 16 * case.size * U * np.abs(S.diagonal()[case.features]).max()
-    A = S.on(one.features)
-    if not case.nonnegative:
-        return max(value, top(A) + room)
-    return max(value, faces(A, one.nonzero, value - room) + room)
+# ------------------------------------------------------------------- single supports
 
 
-def faces(A, nonzero, value):
-    """The largest x'Ax over unit x >= 0, or ``value``: faces are split until eigenvalues settle them."""
-    best, work = value, [(np.ones(len(A), bool), nonzero)]
+def solved(A, case, value):
+    """The largest x'Ax over unit x on all features of a case, from above; or ``value``."""
+    if case.signs is None:
+        return max(value, float(top(A)))
+    given, turn = case.signs != 0, np.where(case.signs < 0, -1.0, 1.0)
+    A = A * np.outer(turn, turn)
+    best, work = value, [(np.ones(len(A), bool), case.nonzero)]
     while work:
-        allowed, positive = work.pop()
-        at = np.flatnonzero(allowed)
-        B = A[np.ix_(at, at)]
-        limit = min(top(B), top(np.maximum(B, 0)))
+        inside, nonzero = work.pop()
+        at = np.flatnonzero(inside)
+        B, signed = A[np.ix_(at, at)], given[at]
+        clipped = np.where(np.outer(signed, signed), np.maximum(B, 0), np.abs(B))
+        limit = float(min(top(B), top(clipped)))
         if limit <= best:
             continue
         values, V = np.linalg.eigh(B)
-        v = V[:, -1] * np.sign(V[:, -1].sum() or 1)
-        if v.min() >= -1e-9:
+        v = V[:, -1] * (np.sign(V[signed, -1].sum()) or 1)
+        # A maximum without zeros is a leading eigenvector: where that has wrong signs for certain,
+        # some loading with a sign is zero. Zeros of ``nonzero`` loadings are treated elsewhere.
+        gap = values[-1] - values[-2] if len(at) > 1 else np.inf
+        error = 1e-9 + 64 * len(at) * U * np.abs(B).sum(1).max() / max(gap, 1e-300)
+        undecided, lowest = signed & ~nonzero[at], v[signed].min(initial=0)
+        if lowest >= -1e-9 or (not undecided.any() and lowest >= -error):
             best = max(best, limit)
-        elif positive[at].all():
-            # A maximum inside this face is an eigenvector without negative entries.
-            best = max(best, stationary(B, values, V))
-        else:
-            undecided = at[~positive[at]]
-            i = undecided[np.argmin(v[~positive[at]])]
-            inside, smaller = positive.copy(), allowed.copy()
-            inside[i], smaller[i] = True, False
-            work.append((allowed, inside))
-            if smaller.any():
-                work.append((smaller, positive))
+        elif undecided.any():
+            mask = np.arange(len(A)) == at[np.argmin(np.where(undecided, v, np.inf))]
+            work += [(inside, nonzero | mask)] + [(inside & ~mask, nonzero)] * (len(at) > 1)
     return best
 
 
-def stationary(B, values, V):
-    """The largest eigenvalue that may have an eigenvector without negative entries."""
-    size = np.abs(B).sum(1).max()
-    for j in range(len(values) - 1, -1, -1):
-        gap = np.abs(np.delete(values, j) - values[j]).min() if len(values) > 1 else np.inf
-        residual = np.linalg.norm(B @ V[:, j] - values[j] * V[:, j]) + 8 * len(B) * U * size
-        error = 4 * residual / max(gap - residual, 1e-300)
-        mixed = V[:, j].min() < -error and V[:, j].max() > error
-        if not mixed:
-            return values[j] + residual
-    return -np.inf
+def limits_on(A, T, case, value):
+    """A limit of x'Ax for unit x on each support of T (places of the case), at least ``value``."""
+    B = A if case.signs is None else allowed(A, case.signs)
+    found = np.full(len(T), float(value))
+    step = max(1, (1 << 22) // max(1, T.shape[1]) ** 2)
+    for start in range(0, len(T), step):
+        blocks = B[T[start : start + step, :, None], T[start : start + step, None, :]]
+        norms = np.sqrt(np.square(blocks).sum((1, 2))) * (1 + 1e-9)
+        at = np.flatnonzero(norms > value)
+        rough = np.linalg.eigvalsh(blocks[at])[:, -1] if len(at) else np.zeros(0)
+        at = at[rough + 1e-9 * norms[at] > value]
+        if case.signs is None and len(at):
+            found[start + at] = np.maximum(top(blocks[at]), value)
+            continue
+        for i in start + at:
+            mask = np.zeros(len(A), bool)
+            mask[T[i]] = True
+            one = case.keep(mask)
+            own = A[np.ix_(mask, mask)]
+            limit = (
+                solved(own, one, value) if one.solvable else min(top(own), top(blocks[i - start]))
+            )
+            found[i] = max(float(limit), value)
+    return found
+
+
+def all_listed(S, case, value):
+    """Every support of groups, or of some signs, solved."""
+    need(case.budget is None, "a budget has no supports")
+    A, room, found = S.on(case.features), last_bits(S, case), -np.inf
+    for number, T in enumerate(every_support(case)):
+        need(number < MANY, "too many supports to try all of them")
+        one = case.keep(np.isin(np.arange(len(A)), T))
+        found = max(found, solved(A[np.ix_(T, T)], one, max(found, value - room)))
+    return found + room
+
+
+def every_support(case):
+    """The largest supports, as places."""
+    names = np.arange(len(case.features)) if case.labels is None else case.labels
+    groups = [np.flatnonzero(names == name) for name in np.unique(names)]
+    for used in combinations(groups, min(case.size, len(groups))):
+        within = [combinations(g, min(case.per_group or 1, len(g))) for g in used]
+        yield from (np.sort(np.concatenate(parts)).astype(int) for parts in product(*within))
 
 
 def listed(S, case, dual, value):
@@ -429,34 +580,17 @@ def listed(S, case, dual, value):
         # Best completion if number i comes next; it falls with i.
         ahead = sums[missing:] - sums[: len(sums) - missing]
         n_next = np.maximum(np.searchsorted(-ahead, -(lack - reached)) - last - 1, 0)
-        need(n_next.sum() <= 4_000_000, "the proof leaves too many supports to be listed")
+        need(n_next.sum() <= LISTED, "the proof leaves too many supports to be listed")
         parent = np.repeat(np.arange(len(n_next)), n_next)
         step = np.arange(len(parent)) - (np.cumsum(n_next) - n_next)[parent]
         last = last[parent] + 1 + step
         chosen = np.column_stack([chosen[parent], last])
         reached = reached[parent] + terms[order[last]]
-    A = S.on(case.features)
-    B = np.maximum(A, 0) if case.nonnegative else A
-    found, left = value, []
-    supports = np.sort(np.column_stack([np.tile(forced, (len(chosen), 1)), order[chosen]]), axis=1)
-    step = max(1, (1 << 22) // max(1, supports.shape[1]) ** 2)
-    for start in range(0, len(supports), step):
-        part = supports[start : start + step]
-        blocks = B[part[:, :, None], part[:, None, :]]
-        norms = np.sqrt(np.square(blocks).sum((1, 2)))
-        # The Frobenius norm bounds the eigenvalue; so does eigvalsh with room for its error.
-        for T in part[norms * (1 + 1e-9) > value - 1e-9 * abs(value)]:
-            mask = np.zeros(len(case.features), bool)
-            mask[T] = True
-            own = B[np.ix_(T, T)]
-            if np.linalg.eigvalsh(own)[-1] * (1 + 1e-9) + 1e-12 * np.abs(own).max() <= value:
-                continue
-            one = case.keep(mask)
-            limit = single_support(S, one, value)
-            if limit > value:
-                found = max(found, limit)
-                left.append(one)
-    return found, left
+    T = np.sort(np.column_stack([np.tile(forced, (len(chosen), 1)), order[chosen]]), axis=1)
+    room = last_bits(S, case)
+    found = limits_on(S.on(case.features), T, case, value - room) + room
+    masks = [np.isin(np.arange(len(case.features)), support) for support in T[found > value]]
+    return max(value, found.max(initial=value)), [case.keep(mask) for mask in masks]
 
 
 # ------------------------------------------------------------------- the proof as a whole
@@ -471,16 +605,15 @@ def split(case, feature):
         return None, case.keep(~at)
     if case.nonzero[at].all():
         return case, None
-    without = case.keep(~at)
-    if case.forced[at].all():
-        # A feature the user forced keeps its place even where its loading is zero.
-        without = replace(without, size=min(case.size - 1, len(without.features)))
-    return case.force(at), without if len(without.features) and without.size else None
+    # A feature the user forced keeps its place even where its loading is zero.
+    without = case.keep(~at).sized(case.size - int(case.forced[at].all()))
+    return case.force(at), without if without.size else None
 
 
 def prove(S, case, value, proof):
     """(bound for every rival, cases that hold all vectors above ``value``)."""
     waiting, bounds, parents, left = [(case, -1)], [], [], []
+    need(case.plain or len(proof) == 1, "cases of an unknown kind")
     for number, node in enumerate(proof):
         need(waiting, "the proof has more cases than its tree")
         here, parent = waiting.pop()
@@ -504,37 +637,31 @@ def prove(S, case, value, proof):
 
 def one_case(S, case, value, node):
     """(bound of one case, what its duals leave of it, what stays open at its end)."""
-    if case is None:
-        return value, None, []
     bound = np.inf
-    for dual in node["duals"]:
+    for dual in node["duals"] if case is not None else ():
         if not np.isin(dual["features"], case.features).any():
             continue
         found, _, terms = evaluate(S, case, dual)
         bound = min(bound, max(found, value))
-        if found <= value:
-            return value, None, []
-        case = screened(case, found, terms, value)
+        case = screened(case, found, terms, value) if found > value else None
+        if case is None:
+            break
+    if case is None:
+        return value, None, []
     if node["feature"] >= 0 and np.isfinite(bound):
         return bound, case, []
-    if case.decided and affordable(case):
-        found = single_support(S, case, value)
+    if case.solvable:
+        one = case.single()
+        room = last_bits(S, case)
+        found = max(value, solved(S.on(one.features), one, value - room) + room)
+    elif node["listed"] and not case.plain:
+        found = max(min(instant(S, case), all_listed(S, case, value)), value)
     elif node["listed"] and node["duals"]:
         found, left = listed(S, case, node["duals"][-1], value)
         return min(bound, found), case, left
     else:
         found = max(instant(S, case), value)
-    still = case if found > value else None
-    return min(bound, found), still, [] if still is None else [still]
-
-
-def affordable(case):
-    """Whether the faces of a single support can be gone through, as the package does."""
-    one = case.single()
-    if not case.nonnegative or one.nonzero.all():
-        return len(one.features) <= WIDE
-    n, undecided = len(one.features), int((~one.nonzero).sum())
-    return n <= WIDE and 2.0 ** (undecided + 1) * n**3 <= 3e6
+    return min(bound, found), case if found > value else None, [case] if found > value else []
 
 
 def fixed_features(S, left, n, value):
@@ -542,401 +669,487 @@ def fixed_features(S, left, n, value):
     used, certain = np.zeros(n, bool), np.full(n, bool(left))
     for case in left:
         used[case.features] = True
-        sure = set(case.features[case.nonzero].tolist())
-        one = case.single()
-        if case.decided and affordable(case) and case.size <= 60:
-            for i in one.features:
-                rest = one.features[one.features != i]
-                if not len(rest) or top(S.on(rest)) <= value:
-                    sure.add(int(i))
-        certain &= np.isin(np.arange(n), list(sure))
+        sure, one = case.features[case.nonzero], case.single()
+        if case.solvable and case.size <= 60:
+            rest = [one.features[one.features != i] for i in one.features]
+            needed = [not len(r) or top(S.on(r)) <= value for r in rest]
+            sure = np.union1d(sure, one.features[needed])
+        certain &= np.isin(np.arange(n), sure)
     return np.flatnonzero(certain), np.flatnonzero(~used & bool(left))
 
 
-# ------------------------------------------------------------------- groups, some signs, l1 budgets
+# ------------------------------------------------------------------- several components together
 
 
-def largest_sum(rule, terms):
-    """The largest sum of non-negative terms (columns) over the features of an allowed vector."""
-    terms = np.array(terms, dtype=float)
-    if rule["kind"] == "L1Budget":
-        return terms.sum(0)
-    if rule["kind"] == "Signs":
-        return -np.sort(-terms, axis=0)[: rule["size"]].sum(0)
-    sums = []
-    for label in np.unique(rule["labels"]):
-        part = -np.sort(-terms[rule["labels"] == label], axis=0)
-        sums.append(part[: rule["per_group"]].sum(0))
-    return -np.sort(-np.array(sums), axis=0)[: rule["n_groups"]].sum(0)
+def supports(case):
+    """All largest supports, as places."""
+    free, forced = np.flatnonzero(~case.forced).tolist(), np.flatnonzero(case.forced)
+    count = min(case.room, len(free))
+    need(comb(len(free), count) <= MANY, "too many supports to try all of them")
+    T = np.array(list(combinations(free, count)), dtype=int).reshape(-1, count)
+    return np.hstack([np.tile(forced, (len(T), 1)).astype(int), T])
 
 
-def allowed_entries(A, signs):
-    """What entries can contribute: |A_ij|, or the part that two given signs leave."""
-    if signs is None:
-        return np.abs(A)
-    product = np.outer(signs, signs)
-    return np.where(product == 0, np.abs(A), np.maximum(product * A, 0))
-
-
-def general_bound(S, rule, duals, features):
-    """The smallest bound from sums over allowed vectors; see ``bound_any_constraint``."""
-    A = S.on(features)
-    n, signs, L = len(A), rule["signs"], lambda terms: largest_sum(rule, terms)
-    need(n <= WIDE, "constraints of this kind are checked up to 1500 features")
-    B, more = allowed_entries(A, signs), 1 + 16 * n * U
-    places = float(L(np.ones(n)))
-    frobenius = lambda C: float(np.sqrt(L(L(np.square(C)))))
-    found = [top(A), float(L(B).max()) * more, frobenius(B) * more]
-    found.append(float(L(np.maximum(np.diag(A), 0))) * more + max(0, top(-A)) * (places - 1))
-    if signs is not None:
-        found.append(top(B))
-
-    def soft(t):
-        parts = [
-            np.sign(C) * np.maximum(np.abs(C) - t, 0) for C in ((A,) if signs is None else (A, B))
-        ]
-        return min(top(part) for part in parts) + t * rule["l1"] ** 2 * more
-
-    steps = 4 if n > 400 else 12
-    grid = np.abs(A).max() * np.linspace(0, 1, steps + 1) ** 2
-    at = int(np.argmin([soft(t) for t in grid]))
-    found += [soft(t) for t in np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, steps)], steps)]
-    found.append(soft(grid[at]))
-    values, V = np.linalg.eigh(A)
-    for count in cuts(values):
-        G = V[:, -count:] * np.sqrt(values[-count:] - max(values[-count - 1], 0))
-        error = gamma(count + 3) * (np.abs(A) + np.abs(G) @ np.abs(G).T)
-        rest = top(A - G @ G.T, error)
-        found.append(rest + float(L((G**2).sum(1))) * more)
-        found.append(rest + frobenius(allowed_entries(G @ G.T, signs)) * more + error.sum(1).max())
-    for dual in duals:
-        need(np.array_equal(dual["features"], features), "a dual about other features")
-        P, tau, F = dual["P"].copy(), dual["tau"], dual["L"]
-        np.fill_diagonal(P, 0)
-        sizes = np.abs(A) + np.abs(P) + np.abs(P.T) + np.abs(F) @ np.abs(F).T + np.diag(np.abs(tau))
-        eigen = top(A - F @ F.T - (P + P.T) / 2 + np.diag(tau), gamma(F.shape[1] + 6) * sizes)
-        squares = np.square(allowed_entries(P, signs)).T
-        # A feature that must be used is one whose term outweighs all others.
-        heavy = 2 * squares.sum(0) + 1e-300
-        reach = (L(squares + np.diag(heavy)) - heavy) + 16 * n * U * heavy
-        terms = bracket(np.maximum(reach, 0), tau) + (F**2).sum(1)
-        found.append(eigen + float(L(terms)) * more)
-    return min(found) + 16 * places * U * np.abs(np.diag(A)).max()
-
-
-# ------------------------------------------------------------------- files
-
-
-def read_certificate(path):
-    """The arrays of a certificate, each of the right kind; nothing is executed."""
-    with np.load(path, allow_pickle=False) as file:
-        stored = {name: file[name] for name in file.files}
-    for name, array in stored.items():
-        kind = array.dtype.kind
-        need(kind in "iubU" or array.dtype == np.float64, f"{name} is {array.dtype}")
-        need(kind != "f" or np.isfinite(array).all(), f"{name} holds NaN or infinity")
-    return stored
-
-
-def constraint_of(stored):
-    """The rule rivals keep, as plain values."""
-    told = json.loads(str(stored["constraint"]))
-    rule = {"kind": told["class"].rpartition(":")[2]}
-    for name, value in told["fields"].items():
-        if isinstance(value, dict):
-            inner = value.get("items")
-            value = (
-                stored["constraint_" + value["name"]]
-                if value["is"] == "array"
-                else [v["items"] for v in inner]
-            )
-        rule[name] = value
-    if rule["kind"] == "Groups":
-        rule["n_features"] = len(rule["labels"])
-    for name in ("n_features", "n_nonzero", "n_groups", "per_group"):
-        if rule.get(name) is not None:
-            need(type(rule[name]) is int and rule[name] >= 1, f"{name} is {rule[name]!r}")
-    return rule
-
-
-def check_features(indices, n, name, ascending=True):
-    need(indices.dtype.kind in "iu" and indices.ndim == 1, f"{name} are no whole numbers")
-    need(((indices >= 0) & (indices < n)).all(), f"{name} lie beyond {n} features")
-    need(
-        not ascending or all(a < b for a, b in pairwise(indices.tolist())), f"{name} do not ascend"
+def largest_form(N, case):
+    """The largest x'Nx of the vectors of a case, all supports tried."""
+    return up(
+        limits_on(N[np.ix_(case.features, case.features)], supports(case), case, -np.inf).max()
     )
+
+
+def dual_matrix(dual, level):
+    """CI + LL' + (P + P')/2 - diag tau, and how far its entries may be off."""
+    P, L, D = dual["P"] - np.diag(np.diag(dual["P"])), dual["L"], np.diag(level - dual["tau"])
+    N = L @ L.T + (P + P.T) / 2 + D
+    return N, off(N, (L, L), P / 2, P.T / 2, D) + U * np.abs(D)
+
+
+def dual_terms(dual, case):
+    """w_i on all features of a dual; zero for those that the case may not use."""
+    at = case.features
+    w = np.zeros(len(dual["tau"]))
+    w[at] = terms_of(case, dual["P"][np.ix_(at, at)], dual["tau"][at], dual["L"][at])[0]
+    return w
+
+
+def together(S, cases, relation, quantity, proof):
+    """The bound of a claim about all components, S on the features that any may use."""
+    theorem, r, level = proof["theorem"], len(cases), proof["level"]
+    sums = {"disjoint": ("KF", "A", "B", "DP"), "strict": ("KF", "B"), "uncorrelated": ("KF", "D")}
+    adjusted = quantity == "adjusted variance"
+    says = (*sums.get(relation, ()), *(("KF", "D") if adjusted else ()))
+    need(theorem in says, f"theorem {theorem!r} says nothing about this")
+    if theorem == "DP":
+        return disjoint_optimum(S, cases)
+    # S >= -dI; a covariance has no d but rounding, and S + dI has no smaller adjusted variances.
+    below = max(0.0, float(top(-S))) if adjusted or relation == "uncorrelated" else 0.0
+    need(below <= 1e-6 * max(np.diag(S).max(), 0) + 1e-290, "the matrix is no covariance")
+    if theorem == "KF":
+        return up(ky_fan(S, 0.0, r) + r * below)
+    dual, level = proof["dual"], level if theorem == "D" else 0.0
+    need((dual is None) != (proof["matrix"] is None), "either a dual or a matrix")
+    need(theorem != "A" or dual is not None, "theorem A needs a dual")
+    if dual is None:
+        N, error, W = (proof["matrix"] + proof["matrix"].T) / 2, np.zeros_like(S), None
+        each = [largest_form(N, case) for case in cases]
+    else:
+        N, error = dual_matrix(dual, level)
+        W = np.array([dual_terms(dual, case) for case in cases])
+        each = [up(largest(w[c.features], c) + level) for w, c in zip(W, cases, strict=True)]
+    if theorem == "D":
+        return theorem_d(S, below, N, error, each, W, cases, relation, level)
+    added = up(sum(each))
+    if theorem == "A":
+        p = np.maximum(proof["prices"], 0)
+        over = np.maximum(W - p[:, None], 0).max(0).sum()
+        added = up(sum(c.size * price for c, price in zip(cases, p, strict=True)) + over, W.size)
+    M, doubt = minus(S, N)
+    return up(ky_fan(M, doubt + error, r) + added + r * below)
+
+
+def theorem_d(S, below, K, error, each, W, cases, relation, level):
+    """sum_t mu_t lambda_t(S, K), by parts; disjoint components share no place."""
+    r = len(cases)
+    totals = np.cumsum(-np.sort(-np.array(each)))
+    if relation == "disjoint" and W is not None:
+        w, sizes = -np.sort(-W.max(0)), np.cumsum(-np.sort([-c.size for c in cases]))
+        shared = [w[:m].sum() + (t + 1) * level for t, m in enumerate(sizes)]
+        totals = np.minimum(totals, shared)
+    # Any sequence above the totals will do whose steps descend.
+    steps = np.diff([0.0, *(totals * (1 + 64 * r * U))])
+    steps = np.array([steps[t:].max() for t in range(r)] + [0.0])
+    if not steps[0] > 0:
+        return np.inf
+    S, doubt = minus(S, -below * np.eye(len(S)))
+    whole = pencil(S, doubt, K, error, r)
+    total = steps[r - 1] * whole
+    for t in range(r - 1):
+        drop = steps[t] - steps[t + 1]
+        total += drop * (whole if drop <= 1e-13 * steps[0] else pencil(S, doubt, K, error, t + 1))
+    return up(float(total), 16 * r)
+
+
+def disjoint_optimum(S, cases):
+    """The best sum over disjoint supports: dynamic programming over sets of features."""
+    n = len(S)
+    need(n <= 20 and not any(c.forced.any() for c in cases), "too many sets of features")
+    best = np.where(np.arange(1 << n) == 0, 0.0, -np.inf)
+    roomy = sum(c.size for c in cases) <= n and all(len(c.features) == n for c in cases)
+    for case in cases:
+        masks, values = np.zeros(0, int), np.zeros(0)
+        for size in range(case.size if roomy else 1, case.size + 1):
+            T = supports(case.sized(size))
+            masks = np.append(masks, (1 << case.features[T]).sum(1))
+            own = S[np.ix_(case.features, case.features)]
+            values = np.append(values, limits_on(own, T, case, -np.inf))
+        known = np.flatnonzero(np.isfinite(best))
+        need(len(known) * len(masks) <= 1e9, "too many sets of features")
+        after = np.full(1 << n, -np.inf)
+        for mask, value in zip(masks, values, strict=True):
+            free = known[(known & mask) == 0]
+            after[free | mask] = np.maximum(after[free | mask], best[free] + value)
+        best = after
+    return up(float(best.max()))
+
+
+def left_after(S, W):
+    """S - SW(W'SW)^-1W'S, and a limit of the norm of its error."""
+    if W.shape[1] == 0:
+        return S, 0.0
+    SW = S @ W
+    G = (W.T @ SW + SW.T @ W) / 2
+    values = np.linalg.eigvalsh(G)
+    need(values[0] > 1e-10 * values[-1], "earlier components repeat each other")
+    solution = np.linalg.solve(G, SW.T)
+    left = S - SW @ solution
+    size = (np.abs(S) + np.abs(SW) @ np.abs(solution)).sum(1).max()
+    return (left + left.T) / 2, 16 * (sum(W.shape) + 8) * values[-1] / values[0] * U * size
+
+
+def recovered(S, W, case, proof):
+    """Theorem E for the component after W: theta, if w'(S_t^2 - theta S_t)w <= 0 for all rivals."""
+    theta, dual, at = proof["level"], proof["dual"], case.features
+    need(proof["theorem"] == "E" and theta >= 0, "theorem E is needed")
+    left, error = left_after(S, W)
+    size = np.abs(left)
+    form = left @ left - theta * left
+    norm = (gamma(len(S) + 4) * (size @ size + theta * size)).sum(1).max()
+    norm = up(norm + error * (2 * size.sum(1).max() + error + theta), len(S))
+    form = ((form + form.T) / 2)[np.ix_(at, at)]
+    case = replace(case, features=np.arange(len(at)))
+    if dual is None:
+        over = up(largest_form(form, case) + norm)
+    else:
+        terms, _ = terms_of(case, dual["P"], dual["tau"], dual["L"])
+        over = up(eigen_of(form, dual["P"], dual["tau"], dual["L"]) + norm + largest(terms, case))
+    floor = 1e-6 * max(np.diag(left).max(), 0)
+    return theta if over <= 0 else up(theta + over / floor) if floor > 0 else np.inf
+
+
+def reached(S, W, quantity, component):
+    """What the components have of a quantity."""
+    if quantity == "recovered variance":
+        left, _ = left_after(S, W[:, :component])
+        w = W[:, component]
+        variance = w @ left @ w
+        enough = variance > 1e-6 * max(np.diag(left).max(), 0)
+        return float((left @ w) @ (left @ w) / variance) if enough else 0.0
+    total, G = 0.0, W.T @ S @ W
+    if quantity == "sum of variances":
+        return float(np.trace(G))
+    need(quantity == "adjusted variance", f"unknown quantity {quantity!r}")
+    negligible = 1e-12 * np.diag(G).max()
+    for j in range(len(G)):
+        total += max(G[j, j], 0.0)
+        if G[j, j] > negligible:
+            G = G - np.outer(G[:, j], G[j]) / G[j, j]
+    return float(total)
+
+
+# ------------------------------------------------------------------- files and data
+
+
+def plain(told, arrays, prefix):
+    """JSON as it was written: dictionaries, lists, numbers and the arrays it names."""
+    if not isinstance(told, dict):
+        return [plain(item, arrays, prefix) for item in told] if isinstance(told, list) else told
+    kind = told["is"]
+    if kind == "array":
+        return arrays[prefix + told["name"]]
+    if kind == "float":
+        return float(told["text"])
+    inner = told["fields"] if kind == "dataclass" else told["items"]
+    if not isinstance(inner, dict):
+        return [plain(item, arrays, prefix) for item in inner]
+    found = {name: plain(value, arrays, prefix) for name, value in inner.items()}
+    return {**found, "class": told["class"].rpartition(":")[2]} if kind == "dataclass" else found
+
+
+def features_of(indices, n, name, ascending=True):
+    indices = np.asarray(indices)
+    need(indices.ndim == 1 and (indices.dtype.kind in "iu" or not len(indices)), f"{name}: indices")
+    indices = indices.astype(np.int64)
+    need(((indices >= 0) & (indices < n)).all(), f"{name} lie beyond {n} features")
+    need(not ascending or (np.diff(indices) > 0).all(), f"{name} do not ascend")
+    return indices
+
+
+def case_of(told, n):
+    """The rule that rivals keep."""
+    kind = told["class"]
+    need(kind in ("LoadingConstraint", "Signs", "Groups", "L1Budget"), f"unknown constraint {kind}")
+    need(told.get("nonnegative", False) in (True, False), "nonnegative is neither true nor false")
+    at = np.setdiff1d(np.arange(n), features_of(told["forbidden"], n, "forbidden"))
+    forced = features_of(told.get("forced", []), n, "forced")
+    need(np.isin(forced, at).all(), "forced features are forbidden")
+    size, signs = told.get("n_nonzero"), np.ones(n) if told.get("nonnegative") else None
+    if kind == "Groups":
+        need(len(told["labels"]) == n, f"a constraint is not about {n} features")
+        size = told["n_groups"]
+    else:
+        need(told["n_features"] == n, f"a constraint is not about {n} features")
+    if kind == "Signs":
+        signs = np.zeros(n)
+        for feature, sign in told["pattern"]:
+            need(type(feature) is int and 0 <= feature < n and sign in (1, -1), "a malformed sign")
+            signs[feature] = sign
+    signs = None if signs is None or not signs[at].any() else signs[at]
+    size = len(at) if size is None else size
+    per_group = told.get("per_group")
+    need(type(size) is int and size >= max(1, len(forced)), f"a component of {size!r} features")
+    need(per_group is None or (type(per_group) is int and per_group >= 1), "features of a group")
+    case = Case(at, np.isin(at, forced), np.zeros(len(at), bool), size, signs).sized(size)
+    if kind == "Groups":
+        return replace(case, labels=np.asarray(told["labels"])[at], per_group=per_group or n)
+    return replace(case, budget=float(told["budget"]) if kind == "L1Budget" else None)
+
+
+def keeps(case, w, rounding):
+    """Whether a vector is one of the rivals of a case."""
+    at = np.flatnonzero(w)
+    if not np.isin(at, case.features).all() or abs(np.linalg.norm(w) - 1) > rounding:
+        return False
+    w = w[case.features]
+    if case.signs is not None and not (case.signs * w >= 0).all():
+        return False
+    if case.labels is not None:
+        _, counts = np.unique(case.labels[w != 0], return_counts=True)
+        return len(counts) <= case.size and counts.max() <= case.per_group
+    budget = np.inf if case.budget is None else case.budget
+    return ((w != 0) | case.forced).sum() <= case.size and np.abs(w).sum() <= budget * (
+        1 + rounding
+    )
+
+
+def relaxed(case):
+    """Joint bounds know sizes, and signs of all features; groups become their largest support."""
+    need(case.budget is None, "budgets are not known here")
+    if case.labels is None:
+        return replace(case, signs=np.abs(case.signs) if case.signed else None)
+    size = int(largest(np.ones(len(case.features)), case) + 0.5)
+    return replace(case, size=size, signs=None, labels=None)
 
 
 def proof_of(stored, n):
     """The cases in order; each has its duals, a feature (or -1) and whether supports are listed."""
-    sizes, numbers, features = stored["dual_sizes"], stored["dual_numbers"], stored["dual_features"]
+    numbers, features, duals = stored["dual_numbers"], stored["dual_features"], []
     counts, branch, ends = (stored["node_" + name] for name in ("duals", "features", "listed"))
-    need(sizes.ndim == 2 and sizes.dtype.kind in "iu" and (sizes >= 0).all(), "sizes of duals")
-    need(len(counts) == len(branch) == len(ends) and ends.dtype == bool, "lists of cases differ")
-    need((counts >= 0).all() and counts.sum() == len(sizes), "duals and cases do not match")
-    check_features(branch + 1, n + 1, "features to branch on", ascending=False)
-    shapes = [(int(m), int(r), int(limited)) for m, r, limited in sizes.tolist()]
-    need(sum(m for m, _, _ in shapes) == len(features), "features of duals")
-    need(sum(m * (m + 1 + r + (q > 0)) for m, r, q in shapes) == len(numbers), "numbers of duals")
-    duals = []
-    for m, r, limited in shapes:
-        own, features = features[:m], features[m:]
-        check_features(own, n, "features of a dual")
-        P, tau, L, limits, numbers = np.split(
-            numbers, np.cumsum([m * m, m, m * r, m * (limited > 0)])
-        )
+    features_of(branch + 1, n + 1, "features to branch on", ascending=False)
+    features_of(counts, len(stored["dual_sizes"]) + 1, "numbers of duals", ascending=False)
+    for m, r, limited in stored["dual_sizes"].tolist():
+        own, features = features_of(features[:m], n, "features of a dual"), features[m:]
+        cut = np.cumsum([m * m, m, m * r, m * (limited > 0)])
+        P, tau, L, limits, numbers = np.split(numbers, cut)
         need((limits >= 0).all(), "a negative limit")
         dual = {"features": own, "P": P.reshape(m, m), "tau": tau, "L": L.reshape(m, r)}
         duals.append(dual | {"limits": limits if limited else None})
-    start = np.concatenate([[0], np.cumsum(counts)])
-    return [
-        {
-            "duals": duals[start[i] : start[i + 1]],
-            "feature": int(branch[i]),
-            "listed": bool(ends[i]),
-        }
-        for i in range(len(counts))
-    ]
+    need(counts.sum() == len(duals) and not len(numbers) + len(features), "a wrong number of duals")
+    own = [duals[end - count : end] for count, end in zip(counts, np.cumsum(counts), strict=True)]
+    nodes = zip(own, branch.tolist(), ends.tolist(), strict=True)
+    return [{"duals": d, "feature": f, "listed": e is True} for d, f, e in nodes]
 
 
 def read_data(path):
-    if str(path).endswith(".npy"):
-        return np.load(path, allow_pickle=False)
-    if str(path).endswith(".npz"):
-        with np.load(path, allow_pickle=False) as file:
-            tables = [file[name] for name in file.files if file[name].ndim == 2]
+    if str(path).endswith((".npy", ".npz")):
+        stored = np.load(path, allow_pickle=False)
+        if isinstance(stored, np.ndarray):
+            return stored
+        tables = [stored[name] for name in stored.files if stored[name].ndim == 2]
         need(len(tables) == 1, f"{path} holds {len(tables)} tables, not one")
         return tables[0]
     with open(path) as file:
-        first = file.readline().split(",")[0].strip()
-    header = 0 if first.lstrip("+-").replace(".", "", 1).replace("e", "", 1).isdigit() else 1
-    return np.loadtxt(path, delimiter=",", skiprows=header)
+        header = not file.readline().split(",")[0].strip().lstrip("+-")[:1].isdigit()
+    return np.loadtxt(path, delimiter=",", skiprows=int(header))
 
 
 def covariances(data):
     """The covariance of the data, then its correlation; a symmetric matrix is taken as it is."""
-    need(
-        data.ndim == 2 and data.dtype.kind in "fiu",
-        f"data of {data.dtype} and {data.ndim} dimensions",
-    )
+    need(data.ndim == 2 and data.dtype.kind in "fiu", "the data is no table of numbers")
     X = data.astype(float)
     need(np.isfinite(X).all(), "the data holds NaN or infinity")
     n = X.shape[1]
-    rest = {"thin": np.zeros((n, 0)), "C": np.zeros((0, 0)), "flips": np.ones(n)}
+    nothing = np.zeros((n, 0)), np.zeros((0, 0))
     if X.shape == (n, n) and np.abs(X - X.T).max() <= 1e-12 * np.abs(X).max():
-        yield Matrix((X + X.T) / 2, None, **rest), np.nan
+        yield Matrix((X + X.T) / 2, None, *nothing), 0
         return
     X = X - X.mean(0)
     X -= X.mean(0)
     for scale in (1.0, X.std(0, ddof=1)):
         Z = X / np.where(scale > 1e-12 * np.abs(X).max(), scale, 1.0) / np.sqrt(len(X) - 1)
-        yield Matrix(Z.T @ Z if n <= max(WIDE, len(X)) else None, Z, **rest), len(X)
+        yield Matrix(Z.T @ Z if n <= max(WIDE, len(X)) else None, Z, *nothing), len(X)
 
 
 def matrix_about(data, about, precision):
-    """The covariance a certificate is about, or a refusal that says how it differs."""
+    """The covariance that a certificate is about, told by its fingerprint."""
+    need(precision in TOLERANCE, f"precision {precision!r} is not known")
+    names = (
+        "number of features",
+        "number of samples",
+        "total variance",
+        "variances",
+        "covariances",
+    )
     reasons = []
     for S, n_samples in covariances(data):
         d = S.diagonal()
         z = np.cos(np.square(np.arange(1.0, len(d) + 1.0)))
-        here = [len(d), n_samples, d.sum(), d @ d, z @ S.times(z)]
-        room = (
-            10
-            * TOLERANCE[precision]
-            * np.array([0, 1e-9, here[2], here[3], here[2] + abs(here[4])])
-        )
-        known = np.array([True, about[1] > 0 and np.isfinite(n_samples), True, True, True])
-        wrong = known & ~(np.abs(np.array(here) - about) <= np.abs(room) + 1e-300)
+        here = np.array([len(d), n_samples, d.sum(), d @ d, z @ S.times(z)])
+        room = np.array([0, 1e-9, here[2], here[3], here[2] + abs(here[4])])
+        wrong = ~(np.abs(here - about) <= 10 * TOLERANCE[precision] * np.abs(room) + 1e-300)
+        wrong[1] &= bool(n_samples and about[1])
         if not wrong.any():
             return S
-        names = (
-            "number of features",
-            "number of samples",
-            "total variance",
-            "variances",
-            "covariances",
-        )
         reasons.append(names[int(np.argmax(wrong))])
     why = f"made for other data: another {reasons[0]}"
     raise Refused(why)
 
 
-# ------------------------------------------------------------------- the statement
+def check_relation(S, W, relation, precision):
+    """The last component relates to the others as it says."""
+    need(relation in ("none", "disjoint", "quasi", "strict", "uncorrelated"), "unknown relation")
+    if relation == "disjoint":
+        need((W[:, :-1][W[:, -1] != 0] == 0).all(), "components share features")
+    if relation in ("strict", "uncorrelated") and W.shape[1] > 1:
+        G = W.T @ (W if relation == "strict" else S.times(W))
+        spread = np.sqrt(np.maximum(np.diag(G), 1e-300))
+        cosine = np.abs(G[-1, :-1] / (spread[-1] * spread[:-1])).max()
+        need(cosine <= KEPT_TO[precision], f"it misses {relation!r} by {cosine:.3g}")
 
 
-def variance(S, w):
-    at = np.flatnonzero(w)
-    return float(w[at] @ S.on(at) @ w[at] / (w[at] @ w[at]))
+# ------------------------------------------------------------------- the statements
 
 
-def check_component(rule, signs, w, name, rounding):
-    """The vector is finite, of unit length, and keeps the rule."""
-    n = rule["n_features"]
-    need(w.dtype == np.float64 and w.shape == (n,) and np.isfinite(w).all(), f"{name} is malformed")
-    need(abs(np.linalg.norm(w) - 1) <= rounding, f"{name} has norm {np.linalg.norm(w)}")
-    need(not w[rule["forbidden"]].any(), f"{name} uses a forbidden feature")
-    need(signs is None or (signs * w >= 0).all(), f"{name} has a loading of the wrong sign")
-    if rule["kind"] == "Groups":
-        labels, counts = np.unique(rule["labels"][w != 0], return_counts=True)
-        need(len(labels) <= rule["n_groups"], f"{name} uses too many groups")
-        need(counts.max() <= (rule["per_group"] or n), f"{name} uses too many of a group")
-    elif rule["kind"] == "L1Budget":
-        need(np.abs(w).sum() <= rule["budget"] * (1 + rounding), f"{name} exceeds its budget")
-    else:
-        used = np.union1d(np.flatnonzero(w), rule.get("forced", []))
-        need(len(used) <= (rule["n_nonzero"] or n), f"{name} uses {len(used)} features")
-
-
-def signs_of(rule):
-    """+1, -1 or 0 (either) for each feature; None where all are free."""
-    n = rule["n_features"]
-    if rule["kind"] != "Signs":
-        return np.ones(n) if rule["nonnegative"] else None
-    signs = np.zeros(n)
-    for feature, sign in rule["pattern"]:
-        need(type(feature) is int and 0 <= feature < n and sign in (1, -1), "a sign is malformed")
-        signs[feature] = sign
-    return signs if np.delete(signs, rule["forbidden"]).any() else None
-
-
-def verify(path, data):
+def verify_one(stored, data):
     """Check a certificate of one component; returns a line that says what is proven."""
-    stored = read_certificate(path)
     need("format" in stored and int(stored["format"]) == 3, "this is no certificate of format 3")
     value, claimed, _, best_value = stored["numbers"].tolist()
     precision, _, relation, deflation = stored["texts"].tolist()
-    need(precision in TOLERANCE, f"precision {precision!r} is not known")
-    tolerance = TOLERANCE[precision]
-    rule = constraint_of(stored)
-    n = rule["n_features"]
-    need(rule["kind"] in ("LoadingConstraint", "Signs", "Groups", "L1Budget"), "unknown constraint")
-    need(type(rule.get("nonnegative", False)) is bool, "nonnegative is neither true nor false")
-    for name in ("forced", "forbidden"):
-        if name in rule:
-            check_features(rule[name], n, name)
-    for name in ("fixed_in", "fixed_out"):
-        check_features(stored[name], n, name)
-    signs = signs_of(rule)
-    proof = proof_of(stored, n)
-    need(len(stored["about"]) == 5 and stored["about"][0] == n, "features and fingerprint differ")
-    S = matrix_about(data, stored["about"], precision)
-    W = stored["earlier"]
-    need(W.shape[1] == 0 or len(W) == n, "earlier components have another length")
-    need(relation in ("none", "disjoint", "quasi", "strict", "uncorrelated"), "unknown relation")
+    told = plain(json.loads(str(stored["constraint"])), stored, "constraint_")
+    about, W = stored["about"], stored["earlier"]
+    need(about.shape == (5,) and 0 < about[0] == int(about[0]), "the fingerprint is malformed")
+    n = int(about[0])
+    case, proof = case_of(told, n), proof_of(stored, n)
+    flips, tolerance = flips_of(case, n), TOLERANCE.get(precision)
+    S, W = turned(matrix_about(data, about, precision), flips), W * flips[: len(W), None]
+    need(W.ndim == 2 and (W.shape[1] == 0 or len(W) == n), "earlier components of another length")
     rules = ("schur", "projection", "hotelling")
     need(not deflation or deflation.removeprefix("orthogonalized_") in rules, "unknown deflation")
     need(
-        (np.abs(np.linalg.norm(W, axis=0) - 1) <= 1e-5).all(),
-        "an earlier component is no unit vector",
+        (np.abs(np.linalg.norm(W, axis=0) - 1) <= 1e-5).all(), "an earlier vector is not of norm 1"
     )
-    if W.shape[1] and relation in ("none", "quasi"):
-        need(deflation, "the rule of deflation is missing")
+    missing = W.shape[1] and relation in ("none", "quasi") and not deflation
+    need(not missing, "the rule of deflation is missing")
+    used = np.flatnonzero(W.any(1)) if relation == "disjoint" else []
+    need(not np.isin(used, case.features).any(), "features of earlier components are not forbidden")
+    if case.signs is not None:
+        case = replace(case, signs=case.signs * flips[case.features])
     measured, bounding, margin = without_earlier(S, W, relation, deflation)
-    for w, claim, name in (
-        (stored["loading"], value, "loading"),
-        (stored["best_loading"], best_value, "best_loading"),
-    ):
-        check_component(rule, signs, w, name, 10 * tolerance)
-        check_relation(S, W, relation, w, rule, precision)
-        found = variance(measured, w)
-        room = tolerance * (
-            max(abs(found), abs(claim)) + (1e-3 * abs(stored["about"][2]) if W.shape[1] else 0)
+    for name, claim in (("loading", value), ("best_loading", best_value)):
+        w = stored[name] * flips
+        need(w.shape == (n,) and keeps(case, w, 10 * tolerance), f"{name} is no rival")
+        check_relation(
+            S, np.column_stack([W, w]) if W.shape[1] else w[:, None], relation, precision
         )
-        need(abs(found - claim) <= room, f"{name} has variance {found:.12g}, not {claim:.12g}")
-    w = stored["best_loading"]
-    at = np.flatnonzero(w)
-    doubt = 16 * len(at) * U * (np.abs(w[at]) @ np.abs(measured.on(at)) @ np.abs(w[at]))
-    known = variance(measured, w) - doubt
-    bound, left, S_left = recompute(bounding, rule, signs, proof, known - margin)
+        at = np.flatnonzero(w)
+        block, w = measured.on(at), w[at] / np.linalg.norm(w)
+        found = float(w @ block @ w)
+        room = max(abs(found), abs(claim)) + (1e-3 * abs(about[2]) if W.shape[1] else 0)
+        need(abs(found - claim) <= tolerance * room, f"{name} has {found:.12g}, not {claim:.12g}")
+    # The last one is the best component known, rounded down.
+    known = found - 16 * len(at) * U * (np.abs(w) @ np.abs(block) @ np.abs(w))
+    bound, left = prove(bounding, case, known - margin, proof)
     bound = max(bound + margin, best_value)
-    need(
-        bound <= claimed + tolerance * abs(claimed),
-        f"the proof gives {bound:.12g}, not {claimed:.12g}",
-    )
-    need(value <= claimed + tolerance * abs(claimed), "the bound lies below the value")
-    for name, shown in zip(
-        ("fixed_in", "fixed_out"), fixed_features(S_left, left, n, known - margin), strict=True
-    ):
-        beyond = np.setdiff1d(stored[name], shown)
+    room = tolerance * abs(claimed)
+    need(bound <= claimed + room, f"the proof gives {bound:.12g}, not {claimed:.12g}")
+    need(value <= claimed + room, "the bound lies below the value")
+    fixed = fixed_features(bounding, left, n, known - margin)
+    for name, shown in zip(("fixed_in", "fixed_out"), fixed, strict=True):
+        beyond = np.setdiff1d(features_of(stored[name], n, name), shown)
         need(len(beyond) == 0, f"{name} names feature(s) {beyond[:5]} without proof")
-    arithmetic = "interval arithmetic" if EXACT else "rounding errors bounded"
     after = (
-        f", {relation} after {W.shape[1]} earlier component(s) {deflation}".rstrip()
-        if W.shape[1]
-        else ""
+        f", {relation} after {W.shape[1]} earlier component(s) {deflation}" if W.shape[1] else ""
     )
     return (
-        f"proven: variance {value:.10g}, no rival above {bound:.13g} (claimed {claimed:.13g}) "
-        f"among {rule['kind']}{after}; {len(proof)} case(s), "
-        f"{sum(len(c['duals']) for c in proof)} dual(s); double precision, {arithmetic}"
+        f"proven: variance {value:.10g}, no rival above {bound:.13g} (claimed {claimed:.13g}) among "
+        f"{told['class']}{after.rstrip()}; {len(proof)} case(s), {len(stored['dual_sizes'])} dual(s)"
     )
 
 
-def check_relation(S, W, relation, w, rule, precision):
-    """The certified component relates to the earlier ones as it says."""
-    if not W.shape[1]:
-        return
-    if relation == "disjoint":
-        used = np.flatnonzero(W.any(1))
+def joint_proof(stored, i, claim, n, r):
+    """The numbers of a claim, each of the right shape."""
+    shapes = {"pairing": (n, n), "shift": (n,), "matrix": (n, n), "prices": (r,)}
+    given = {name: stored.get(f"proof_{i}_{name}") for name in (*shapes, "factor")}
+    for name, array in given.items():
+        shape = shapes.get(name, (n, 0 if array is None else array.shape[-1]))
         need(
-            np.isin(used, rule["forbidden"]).all(),
-            "features of earlier components are not forbidden",
+            array is None or (array.shape == shape and array.dtype == float), f"a malformed {name}"
         )
-    if relation in ("strict", "uncorrelated"):
-        V = np.column_stack([W, w])
-        G = V.T @ (V if relation == "strict" else S.times(V))
-        spread = np.sqrt(np.maximum(np.diag(G), 1e-300))
-        cosine = np.abs(G[-1, :-1] / (spread[-1] * spread[:-1])).max()
-        need(
-            cosine <= (1e-6 if precision == "float64" else 1e-4),
-            f"it misses {relation!r} by {cosine:.3g}",
-        )
+    need(type(claim["level"]) is float and np.isfinite(claim["level"]), "the level is no number")
+    parts = {"P": given["pairing"], "tau": given["shift"], "L": given["factor"]}
+    held = [part is not None for part in parts.values()]
+    need(all(held) or not any(held), "the dual is not complete")
+    return {**given, **claim, "dual": parts if all(held) else None}
 
 
-def recompute(S, rule, signs, proof, known):
-    """(bound, cases that hold all better vectors, the matrix they are about) by the stored proof."""
-    n = rule["n_features"]
-    open_ones = np.setdiff1d(np.arange(n), rule["forbidden"])
-    every = rule["kind"] == "Signs" and signs is not None and signs[open_ones].all()
-    if rule["kind"] == "LoadingConstraint" or (
-        rule["kind"] == "Signs" and (every or signs is None)
-    ):
-        if every:
-            S = replace(S, flips=np.where(signs == 0, 1.0, signs))
-        forced = np.isin(open_ones, rule.get("forced", []))
-        size = min(rule["n_nonzero"] or n, len(open_ones))
-        case = Case(open_ones, forced, np.zeros(len(open_ones), bool), size, signs is not None)
-        need(forced.sum() <= size, "more features are forced than fit")
-        return (*prove(S, case, known, proof), S)
-    need(len(proof) == 1 and proof[0]["feature"] < 0, "cases are not known for this constraint")
-    inner = rule | {"signs": None if signs is None else signs[open_ones]}
-    if rule["kind"] == "Groups":
-        inner |= {"labels": rule["labels"][open_ones], "per_group": rule["per_group"] or n}
-    inner["size"] = min(rule.get("n_nonzero") or n, len(open_ones))
-    places = float(largest_sum(inner, np.ones(len(open_ones))))
-    inner["l1"] = rule["budget"] if rule["kind"] == "L1Budget" else np.sqrt(places)
-    bound = general_bound(S, inner, proof[0]["duals"], open_ones)
-    blank = np.zeros(len(open_ones), bool)
-    return (
-        bound,
-        [Case(open_ones, blank, blank, len(open_ones), False)] if len(open_ones) else [],
-        S,
+def verify_together(stored, data):
+    """Check a joint certificate; a line for each of its claims."""
+    need(int(stored["joint_format"]) == 1, "this is no joint certificate of format 1")
+    stated = plain(json.loads(str(stored["stated"])), stored, "stated_")
+    about, W, relation = stated["about"], stored["loadings"], str(stored["relation"])
+    n, r, precision = about["n_features"], len(stated["constraints"]), about["precision"]
+    need(type(n) is int and W.shape == (n, r) and W.dtype == float and r > 0, "loadings: shape")
+    need(n <= WIDE, "too many features")
+    print_of = [
+        n,
+        np.nan_to_num(about["n_samples"]),
+        about["trace"],
+        about["squares"],
+        about["probe"],
+    ]
+    S = matrix_about(data, np.array(print_of, dtype=float), precision)
+    cases = [case_of(told, n) for told in stated["constraints"]]
+    for t, (case, w) in enumerate(zip(cases, W.T, strict=True)):
+        need(keeps(case, w, 1e-9), f"component {t + 1} is no rival")
+        check_relation(S, W[:, : t + 1], relation, precision)
+    S, cases, lines, room = (
+        S.on(np.arange(n)),
+        [relaxed(c) for c in cases],
+        [],
+        TOLERANCE[precision],
     )
+    at = np.unique(np.concatenate([case.features for case in cases]))
+    local = [replace(case, features=np.searchsorted(at, case.features)) for case in cases]
+    for i, claim in enumerate(json.loads(str(stored["claims"]))):
+        value, bound, j = claim["value"], claim["upper_bound"], claim["component"]
+        need(type(value) is float and type(bound) is float and bound < np.inf, "no finite claim")
+        alone = claim["quantity"] == "recovered variance"
+        need(alone == (type(j) is int and 0 <= j < r), "the component is not named")
+        proof = joint_proof(stored, i, claim, len(cases[j].features) if alone else len(at), r)
+        found = reached(S, W, claim["quantity"], j)
+        need(abs(found - value) <= room * max(abs(found), abs(value)), f"they reach {found:.12g}")
+        if alone:
+            limit = recovered(S, W[:, :j], cases[j], proof)
+        else:
+            limit = together(S[np.ix_(at, at)], local, relation, claim["quantity"], proof)
+        need(limit <= bound + room * abs(bound), f"the proof gives {limit:.12g}, not {bound:.12g}")
+        who = f"component {j + 1}" if alone else f"{r} components together"
+        lines.append(f"proven: {claim['quantity']} of {who} {value:.9g} of at most {bound:.13g}")
+    return "\n".join(lines or ["nothing is claimed"])
 
 
 def check(path, data):
-    """(whether the certificate holds, a line about it); data is a table or the path of one."""
+    """(whether the certificate holds, what to say of it); data is a table or the path of one."""
     try:
         data = data if isinstance(data, np.ndarray) else read_data(data)
         with np.load(path, allow_pickle=False) as file:
-            joint = "joint_format" in file.files
-        if joint:
-            # Several components together have a file of their own beside this one.
-            sys.path.insert(0, str(Path(__file__).parent))
-            from verify_joint_certificate import check as check_joint
-
-            return check_joint(path, data)
-        return True, verify(path, data)
+            stored = {name: file[name] for name in file.files}
+        for name, array in stored.items():
+            kind = array.dtype.kind
+            need(kind in "iubU" or array.dtype == np.float64, f"{name} is {array.dtype}")
+            need(kind != "f" or np.isfinite(array).all(), f"{name} holds NaN or infinity")
+        verify = verify_together if "joint_format" in stored else verify_one
+        arithmetic = "interval arithmetic" if FLINT else "rounding errors bounded"
+        return True, f"{verify(stored, data)}; double precision, {arithmetic}"
     except Refused as refusal:
         return False, f"NOT PROVEN: {refusal}"
     except Exception as error:
@@ -945,16 +1158,24 @@ def check(path, data):
 
 
 def main():
-    global EXACT
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("certificate")
     parser.add_argument("data", help="NPY, NPZ or CSV: samples in rows, or a covariance")
     parser.add_argument("--exact", action="store_true", help="use python-flint")
     given = parser.parse_args()
-    EXACT = given.exact
+    if given.exact:
+        use_flint()
     holds, line = check(given.certificate, given.data)
     print(line)
     return 0 if holds else 1
+
+
+def use_flint():
+    global FLINT
+    import flint
+
+    flint.ctx.prec = 160
+    FLINT = flint
 
 
 if __name__ == "__main__":

@@ -41,8 +41,12 @@ def test_both_verifiers_accept_what_is_proven_and_agree(seed, tool, tmp_path):
     holds, line = tool.check(tmp_path / "c.npz", X)
     assert holds, line
     bound = float(re.search("no rival above ([^ ]+)", line)[1])
-    tolerance = 1e-8 if X.dtype == np.float64 else 1e-4
-    assert bound == pytest.approx(certificate.verify(X), rel=tolerance)
+    tolerance = 1e-9 if X.dtype == np.float64 else 1e-5
+    # Bounds without a stored dual are its own, and some of them are smaller.
+    assert bound <= certificate.verify(X) * (1 + tolerance)
+    assert bound >= certificate.best_value * (1 - tolerance)
+    if any(case.duals for case in certificate.cases) and len(certificate.cases) == 1:
+        assert bound == pytest.approx(certificate.verify(X), rel=1e3 * tolerance)
 
 
 def test_the_stand_alone_verifier_needs_numpy_alone(tmp_path):

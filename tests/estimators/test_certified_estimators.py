@@ -113,6 +113,20 @@ def test_certify_judges_a_given_component(wine):
         certify(wine, loading, n_nonzero=1)
 
 
+def test_a_component_competes_with_others_of_its_size(wine):
+    loading = np.zeros(13)
+    loading[[0, 1]] = np.sqrt(0.5)
+    found = certify(wine, loading, standardize=True)
+    assert found.constraint.n_nonzero == 2
+    assert found.upper_bound == pytest.approx(
+        certify(wine, loading, n_nonzero=2, standardize=True).upper_bound
+    )
+    # A forced feature holds a place, whether the component uses it or not.
+    forced = certify(wine, loading, forced=[5], standardize=True, effort="instant")
+    assert forced.constraint.n_nonzero == 3
+    assert certify(wine, standardize=True, effort="instant").constraint.n_nonzero == 13
+
+
 def test_progress_reaches_the_callbacks():
     told = []
 

@@ -31,3 +31,19 @@ def test_every_size_has_the_variance_it_states(name, nonnegative):
         assert set(np.flatnonzero(w)) <= set(support)
         assert not nonnegative or w.min() >= 0
         assert np.var(Z @ w, ddof=1) == pytest.approx(value, rel=1e-8)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("certify", ["instant", "standard"])
+def test_no_bound_lies_below_the_value_it_bounds(certify, nonnegative):
+    """Rounding in single precision counts: bounds are rounded outwards, values as they are."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((40, 12)) @ rng.standard_normal((12, 12)) + rng.standard_normal(12)
+    for data in (X.astype(np.float32), X):
+        path = cardinality_path(data, nonnegative=nonnegative, certify=certify)
+        assert (path.bounds >= path.values).all()
+        assert (np.diff(path.bounds) >= 0).all()
+        S = np.cov(data.astype(np.float64).T)
+        for size, bound in zip(path.n_nonzeros, path.bounds, strict=True):
+            w = path.loadings(size).astype(np.float64)
+            assert bound >= (w @ S @ w / (w @ w)) * (1 - 1e-12)

@@ -22,6 +22,7 @@ Who wants to trust a certificate reads, in this order, ``problem``, ``problem_af
 ``bound_eigenvalue``, ``bound_dual`` (the inequality), ``bound_instant``,
 ``bound_sample_space`` (very many features, out of core),
 ``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets),
+``bound_every_support`` (few groups, exactly),
 ``proof_screening``, ``proof_enumeration``, ``proof_tree`` (its ``replay`` is the whole check) and
 ``certificate.verify``. None of these imports a ``search_*`` file: a search that fails gives
 a weak bound, never a wrong one.

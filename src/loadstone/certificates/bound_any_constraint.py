@@ -103,7 +103,7 @@ def dual_bound(S: Covariance, constraint: Constraint, dual: Dual) -> float:
     reach = rule.largest_sum(squares + np.diag(heavy)) - heavy + room * heavy
     terms = bracket(np.maximum(reach, 0.0), dual.shift) + np.square(dual.factor).sum(axis=1)
     total = float(rule.largest_sum(terms)) * (1.0 + room)
-    return top + total + _last_bits(S, features, rule)
+    return top + total + last_bits(S, features, rule)
 
 
 def constraint_bound(S: Covariance, constraint: Constraint) -> NamedBound:
@@ -115,10 +115,10 @@ def constraint_bound(S: Covariance, constraint: Constraint) -> NamedBound:
     else:
         block = np.asarray(S.block(features, features), dtype=np.float64)
         bound = min(constraint_bounds((block + block.T) / 2.0, rule))
-    return NamedBound(bound.value + _last_bits(S, features, rule), bound.name)
+    return NamedBound(bound.value + last_bits(S, features, rule), bound.name)
 
 
-def _last_bits(S: Covariance, features: Indices, rule: Constraint) -> float:
+def last_bits(S: Covariance, features: Indices, rule: Constraint) -> float:
     """Room for differences between two computations of the same block of S."""
     n_places = float(rule.largest_sum(np.ones(rule.n_features)))
     largest = float(np.abs(S.diagonal()[features]).max())

@@ -121,6 +121,8 @@ class Certificate:
             return "branch and bound"
         if any(case.duals for case in self.cases):
             return "dual bound"
+        if self.cases[0].listed:
+            return "every support tried"
         decided = view is not None and problem_of(view[0]).is_leaf
         return "single support" if decided else "instant bound"
 

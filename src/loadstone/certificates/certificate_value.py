@@ -11,6 +11,7 @@ from loadstone.certificates.bound_any_constraint import (
     constraint_bound,
     dual_bound,
 )
+from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import Earlier
@@ -41,6 +42,12 @@ def recomputed(
             raise CertificateError(msg)
         everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)
         bounds = [dual_bound(matrix, constraint, dual) for dual in proof[0].duals]
+        if proof[0].listed:
+            listed = every_support_bound(matrix, constraint, known - margin)
+            if listed is None:
+                msg = "the proof leaves too many supports to be listed"
+                raise CertificateError(msg)
+            bounds.append(listed[0])
         bound = min([constraint_bound(matrix, constraint).value, *bounds])
         return Replayed(bound + margin, (everything,))
     rule, flips = view

@@ -13,6 +13,7 @@ import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
+from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate import OPTIMAL_GAP, Certificate, refuse_impossible
 from loadstone.certificates.certificate_about import About
 from loadstone.certificates.certificate_value import (
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 EFFORTS = ("instant", "standard", "full")
 #: Smoothing levels beyond the usual ones, before cases are distinguished.
 FINE_LEVELS = (3e-4, 1e-4)
+#: Cases of signs on a single support that "standard" may distinguish, and their work.
+SIGN_CASES = 400
+SIGN_WORK = 4e6
 
 
 def prove(
@@ -75,8 +79,9 @@ def prove(
         The component; must obey the constraint.
     effort : {"instant", "standard", "full"}
         Bounds read off the matrix; the dual bound and screening; also branch and bound.
-        Branch and bound needs a cardinality, alone or with a sign for every feature; groups
-        and some signs get the dual bound, an l1 budget the instant ones.
+        Branch and bound needs a cardinality, alone or with a sign for every feature; under
+        groups and some signs every support is tried where there are few, else they get the
+        dual bound; an l1 budget gets the instant ones.
     time_limit : float, optional
         Seconds after which the best bound so far is returned.
     gap_tol : float
@@ -188,7 +193,14 @@ def _any_constraint(
     n_open = S.n_features - constraint.forbidden.size
     sums_help = not isinstance(constraint, L1Budget)
     if effort != "instant" and sums_help and n_open <= LARGEST_SIZE:
-        bound, tree = propose_for(S, constraint, bound, limits)
+        listed = every_support_bound(S, constraint, incumbent.value)
+        if listed is None:
+            bound, tree = propose_for(S, constraint, bound, limits)
+        elif listed[0] < bound:
+            bound, tree = listed[0], ProofNode(listed=True)
+            if listed[1] is not None:
+                value = variance_on_support(S, listed[1])
+                incumbent.offer(np.arange(S.n_features), value, listed[1])
     if progress is not None:
         progress(status(bound, incumbent, 0))
     everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)
@@ -210,8 +222,11 @@ def _search_proof(
     if effort != "instant" and not _is_out_of_reach(S, problem):
         bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
     standing = bounded.standing
-    more = effort == "full" and _worth_branching(bounded, incumbent, limits)
+    more = effort != "instant" and _worth_branching(bounded, incumbent, limits)
     more = more and not _is_out_of_reach(S, problem)
+    if more and effort == "standard":
+        limits = _limits_of_signs(limits, standing.problem)
+        more = limits.max_nodes > 1
     if progress is not None:
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
@@ -268,6 +283,15 @@ def _tighten_root(
         tighten(S, bounded.standing, tree, incumbent, limits, start=start, levels=levels),
         S,
     )
+
+
+def _limits_of_signs(limits: Limits, problem: SupportProblem | None) -> Limits:
+    """Where only signs are undecided, as many cases as take a moment; elsewhere none."""
+    assert problem is not None
+    if not problem.is_decided:
+        return replace(limits, max_nodes=1)
+    affordable = int(SIGN_WORK / problem.features.size**3)
+    return replace(limits, max_nodes=min(limits.max_nodes, affordable, SIGN_CASES))
 
 
 def _is_out_of_reach(S: Covariance, problem: SupportProblem) -> bool:

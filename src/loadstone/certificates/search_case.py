@@ -36,6 +36,8 @@ LISTING_SECONDS = 0.5
 SECONDS_PER_SUPPORT = 2e-8
 #: Supports that are solved for a better component after they were looked at.
 MOST_SOLVED = 10
+#: Supports that eigenvalues do not decide, each of which takes a proof of its own.
+MOST_UNDECIDED = 500
 
 
 @dataclass
@@ -218,6 +220,12 @@ def list_supports(
     supports, largest = exceeding(S, problem, supports, incumbent.value)
     for support in supports[np.argsort(-largest)[:MOST_SOLVED]]:
         first_standing(S, case_of(problem, support), incumbent)
+    undecided = supports[largest > incumbent.value]
+    if len(undecided) > MOST_UNDECIDED:
+        return None
+    if any(not case_of(problem, support).is_leaf for support in undecided):
+        # Eigenvalues alone would end the case with a gap that signs can close.
+        return None
     bound, _ = listed_supports(S, problem, dual, incumbent.value)
     if not proof.duals or proof.duals[-1] is not dual:
         proof.duals.append(dual)
@@ -234,7 +242,8 @@ def _relative_gap(bound: float, value: float, matrix: Array) -> float:
 def _shrunk(before: SupportProblem, after: SupportProblem) -> bool:
     """Whether screening removed enough for another round to pay."""
     fewer = before.features.size - after.features.size
-    return fewer >= max(1, before.features.size // 20) or after.n_free < before.n_free
+    decided = before.n_free - after.n_free
+    return fewer >= max(1, before.features.size // 20) or decided >= max(1, before.n_free // 20)
 
 
 def symmetric_block(S: Covariance, problem: SupportProblem) -> Array:

@@ -22,7 +22,8 @@ from loadstone.registry import About
 from loadstone.solvers.elastic_net import NEGLIGIBLE, ElasticNet
 from loadstone.solvers.renormalise import renormalise
 
-#: Ridge for data with at least as many samples as features: only to make the answer unique.
+#: Ridge for data with at least as many samples as features, as a share of the mean variance:
+#: only to make the answer unique.
 SMALL_RIDGE = 1e-6
 
 
@@ -46,12 +47,13 @@ class ElasticNetPCA(Components):
     ridge : float or "auto", default="auto"
         Weight of the squared norm. ``inf`` replaces the regressions by soft thresholds,
         works on the data and is the authors' choice for many features. ``"auto"``: that
-        for fewer samples than features, 1e-6 otherwise.
+        for fewer samples than features, 1e-6 of the mean variance otherwise.
     renormalize : bool, default=False
         Re-optimise the loadings on the support found, in the order of the components.
         The penalty shrinks loadings; compare variances only after this.
-    max_iter : int, default=500
-        Largest number of alternations.
+    max_iter : int, default=2000
+        Largest number of alternations. Sizes that have not settled after 200 are held: see
+        the page of the method.
     tol : float, default=1e-6
         Largest change of a loading at which the alternation has settled.
     random_state : int, RandomState instance or None, default=0
@@ -99,7 +101,7 @@ class ElasticNetPCA(Components):
     penalty: Any = 0.0
     ridge: Any = "auto"
     renormalize: bool = False
-    max_iter: int = 500
+    max_iter: int = 2000
     tol: float = 1e-6
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -176,7 +178,9 @@ class ElasticNetPCA(Components):
     def _ridge(self, S: Covariance) -> float:
         if self.ridge != "auto":
             return float(self.ridge)
-        return float("inf") if S.n_features > S.n_samples else SMALL_RIDGE
+        if S.n_features > S.n_samples:
+            return float("inf")
+        return SMALL_RIDGE * total_variance(S) / S.n_features
 
 
 def _renormalised(S: Covariance, loadings: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import BaseEstimator
 from loadstone.certificates import Certificate, prove
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import seeded
 from loadstone.estimators.found import Task, tell
@@ -44,7 +45,8 @@ def certify(
         Unit-norm loadings. ``None`` searches for a good component first; with a fitted
         estimator, the number of its component, by default the first.
     n_nonzero : int, float or None, default=None
-        How many features competing components may use; ``None`` allows all.
+        How many features competing components may use. ``None`` takes the number that
+        ``component`` uses, and allows all where there is none.
     nonnegative : bool, default=False
         Whether competing components may only have loadings >= 0.
     effort : {"instant", "standard", "full"}, default="standard"
@@ -90,6 +92,8 @@ def certify(
     )
     (allowed,) = rival.constraints_on(reading)
     loading = _loading(component, rival, Task(reading, seeded(random_state)))
+    if component is not None and n_nonzero is None and constraint is None:
+        allowed = _of_its_size(loading, allowed)
     return prove(reading.S, allowed, loading, effort=effort, time_limit=time_limit, n_jobs=n_jobs)
 
 
@@ -99,6 +103,14 @@ def _loading(component: Any, rival: SparsePCA, task: Task) -> Array:
         return rival._search(task).loadings[:, 0]
     loading = np.asarray(component)
     return loading if loading.dtype.kind == "f" else loading.astype(np.float64)
+
+
+def _of_its_size(loading: Array, allowed: Constraint) -> Constraint:
+    """The rule for components of as many features as ``loading`` uses, forced ones included."""
+    if not isinstance(allowed, LoadingConstraint) or loading.shape != (allowed.n_features,):
+        return allowed
+    used = np.union1d(np.flatnonzero(loading), allowed.forced).size
+    return replace(allowed, n_nonzero=used) if used else allowed
 
 
 def _reading(data: Any, *, standardize: bool, is_covariance: bool) -> Reading:

@@ -303,7 +303,9 @@ def search_path(
     if constraints[-1].size + closed.size >= S.n_features and not nonnegative:
         values[-1] = max(values[-1], largest)
     supports = Supports(known.packed, S.n_features)
-    bounds = upper_bounds(S, constraints, supports.masks(), str(certify)) if certify else None
+    bounds = None
+    if certify:
+        bounds = upper_bounds(S, constraints, supports.masks(), values, str(certify))
     return CardinalityPath(
         np.asarray(n_nonzeros),
         values,

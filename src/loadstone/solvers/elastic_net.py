@@ -9,6 +9,12 @@ and ``A = U V'`` from the thin SVD ``S B = U D V'`` (Theorem 4). As the ridge gr
 without limit, b tends to the soft threshold of ``S a_j`` (Eq. 5.20), which needs products
 with S alone.
 
+With penalties the criterion falls in every round. With sizes each round has penalties of
+its own, so nothing need fall, and the supports can take turns for ever. Where they do, the
+supports with the smallest error so far are kept, others only take their place where they
+lower the error, and the coefficients are those of the ridge regression on them: then the
+error falls in every round, and the alternation settles.
+
 References
 ----------
 Zou, H., Hastie, T., & Tibshirani, R. (2006). Sparse principal component analysis.
@@ -17,21 +23,24 @@ Journal of Computational and Graphical Statistics, 15(2), 265-286.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, leading_eigenpairs, materialise
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.loadings import Loadings, Stop
 from loadstone.metrics import total_variance
+from loadstone.solvers.elastic_net_regressions import Regressions, regressions, without_rounding
 
 #: Share of the total variance below which a direction counts as empty.
 NEGLIGIBLE = 1e-10
-#: Largest share of the longest coefficient, in units of rounding, that counts as zero.
-ROUNDING = 16
+#: Rounds after which sizes that have not settled by themselves are held; the authors' cap.
+PATIENCE = 200
+#: Gain of the error, in units of ``tol``, at which the held supports have settled.
+SETTLED = 1e-3
+#: Share by which another support must explain more to take the place of the one held.
+SUPPORT_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -67,122 +76,111 @@ class ElasticNet:
         ``details["empty"]`` says which had no variance to predict, so that not the penalty
         but the data left nothing.
         """
+        rules = regressions(S, self.sizes, self.penalties, self.ridge, self.forbidden)
+        run = _Alternation(S, rules, self.tol)
         n_components = len(self.sizes if self.sizes is not None else self.penalties or ())
         A = leading_eigenpairs(S, n_components)[1]
-        regress = self._regression(S)
-        eps = float(np.finfo(S.dtype).eps)
-        negligible = max(NEGLIGIBLE, 8 * eps) * total_variance(S)
-        W = np.zeros_like(A)
+        published = self.max_iter if self.sizes is None else min(PATIENCE, self.max_iter)
+        found, best = run.as_published(A, published)
+        if found.stop is Stop.CONVERGED or published == self.max_iter:
+            return found
+        return run.with_held_supports(best, found, self.max_iter - published)
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The rotation and the supports with the smallest error so far."""
+
+    value: float
+    A: Array
+    supports: list[Array]
+
+
+@dataclass(frozen=True)
+class _Alternation:
+    """One covariance, its regressions, and when the rounds have settled."""
+
+    S: Covariance
+    rules: Regressions
+    tol: float
+
+    def as_published(self, A: Array, max_iter: int) -> tuple[Loadings, _Best]:
+        """The authors' rounds from a rotation A, and the best supports on the way."""
+        W = B = np.zeros_like(A)
         trace: list[float] = []
-        for n_iter in range(1, self.max_iter + 1):
-            # Without variance there is nothing to predict, only rounding to be blown up.
-            empty = np.linalg.norm(S @ A, axis=0) <= negligible
-            B = np.column_stack(
-                [np.zeros_like(a) if empty[j] else regress(a, j) for j, a in enumerate(A.T)]
-            )
-            B = without_rounding(B, eps)
-            SB = S @ B
+        best = _Best(-np.inf, A, [])
+        for _ in range(max_iter):
+            targets, empty = self._targets(A)
+            B = without_rounding(self.rules.penalised(targets, B), self.S.dtype)
+            best = self._better(best, A, targets, B)
+            SB = self.S @ B
             moved = _normalised(B)
-            trace.append(float(np.einsum("ij,ij->", moved, S @ moved)))
+            trace.append(float(np.einsum("ij,ij->", moved, self.S @ moved)))
             settled = np.abs(moved - W).max() <= self.tol
             W = moved
             if settled:
-                return Loadings(W, np.array(trace), n_iter, Stop.CONVERGED, {"empty": empty})
+                break
             A = _rotation(SB, A)
-        return Loadings(W, np.array(trace), self.max_iter, Stop.MAX_ITER, {"empty": empty})
+        stop = Stop.CONVERGED if settled else Stop.MAX_ITER
+        return Loadings(W, np.array(trace), len(trace), stop, {"empty": empty}), best
 
-    def _regression(self, S: Covariance) -> Callable[[Array, int], Array]:
-        if np.isinf(self.ridge):
-            return self._thresholded(S)
-        matrix = materialise(S).matrix.astype(np.float64)
-        if self.forbidden is not None and self.forbidden.size:
-            matrix = matrix.copy()
-            matrix[self.forbidden] = 0
-            matrix[:, self.forbidden] = 0
-        if self.sizes is not None:
-            sizes = self.sizes
-            return lambda a, j: sized_elastic_net(matrix, matrix @ a, self.ridge, sizes[j])
-        penalties = self.penalties or ()
-        return lambda a, j: elastic_net(matrix, matrix @ a, self.ridge, penalties[j])
+    def with_held_supports(self, best: _Best, before: Loadings, max_iter: int) -> Loadings:
+        """Rounds in which the error falls, sped up by momentum that is dropped where it rises.
 
-    def _thresholded(self, S: Covariance) -> Callable[[Array, int], Array]:
-        """The limit of an infinite ridge: soft thresholds of ``S a``."""
-        closed = np.empty(0, dtype=np.intp) if self.forbidden is None else self.forbidden
-        if self.sizes is not None:
-            rules = [LoadingConstraint(S.n_features, k, forbidden=closed) for k in self.sizes]
-            return lambda a, j: rules[j].shrunken_loading(S @ a)
-        penalties = self.penalties or ()
+        The momentum of round m is ``m / (m + 3)``, as in Nesterov's accelerated gradients.
+        """
+        A, supports, W = best.A, best.supports, before.matrix
+        proposed = np.zeros_like(A)
+        good, last, value, pace = A, A, -np.inf, 0
+        trace, stop = list(before.objective), Stop.MAX_ITER
+        for _ in range(max_iter):
+            targets, empty = self._targets(A)
+            proposed = self.rules.penalised(targets, proposed)
+            B, supports = self._refit(targets, supports, proposed)
+            reached = float(np.einsum("ij,ij->", targets, B))
+            if reached < value and pace:
+                A, last, pace = _rotation(good, A), good, 0
+                continue
+            gain, value = reached - value, reached
+            moved = _normalised(B)
+            change = np.abs(moved - W).max()
+            W, good = moved, self.S @ B
+            trace.append(float(np.einsum("ij,ij->", W, self.S @ W)))
+            if change <= self.tol or gain <= SETTLED * self.tol * value:
+                stop = Stop.CONVERGED if change <= self.tol else Stop.ACCURATE
+                break
+            momentum = pace / (pace + 3) if pace else 0.0
+            A = _rotation(good + momentum * (good - last), A)
+            last, pace = good, pace + 1
+        return Loadings(W, np.array(trace), len(trace), stop, {"empty": empty})
 
-        def shrink(a: Array, j: int) -> Array:
-            f = S @ a
-            f[closed] = 0
-            return np.sign(f) * np.maximum(np.abs(f) - penalties[j] / 2, 0)
+    def _targets(self, A: Array) -> tuple[Array, Array]:
+        """``S A``, and which columns have no variance to predict: only rounding to blow up."""
+        targets = self.S @ A
+        eps = float(np.finfo(self.S.dtype).eps)
+        negligible = max(NEGLIGIBLE, 8 * eps) * total_variance(self.S)
+        empty = np.linalg.norm(targets, axis=0) <= negligible
+        return np.where(empty, 0, targets), empty
 
-        return shrink
+    def _better(self, best: _Best, A: Array, targets: Array, B: Array) -> _Best:
+        """The smaller error of two, each with the ridge regressions on its supports."""
+        supports = [np.flatnonzero(b) for b in B.T]
+        pairs = zip(targets.T, supports, strict=True)
+        value = sum(float(t @ self.rules.on(t, support)) for t, support in pairs)
+        return _Best(value, A, supports) if value > best.value else best
 
-
-def elastic_net(matrix: Array, target: Array, ridge: float, penalty: float) -> Array:
-    """Argmin of ``b'(S + ridge I)b - 2 target'b + penalty |b|_1`` by coordinate descent."""
-    from sklearn.linear_model import enet_path
-
-    # scikit-learn minimises |y - Xb|^2/(2n) + alpha |b|_1; only X'X and X'y are looked at,
-    # so a square root of the matrix stands in for the data.
-    n = matrix.shape[0]
-    if penalty == 0:
-        return np.linalg.lstsq(matrix + ridge * np.eye(n), target, rcond=None)[0]
-    gram = matrix + ridge * np.eye(n)
-    values, vectors = np.linalg.eigh(gram)
-    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    response = np.linalg.lstsq(root, target, rcond=None)[0]
-    coefficients = enet_path(
-        root, response, l1_ratio=1.0, alphas=[penalty / (2 * n)], tol=1e-10, max_iter=100_000
-    )[1]
-    result: Array = coefficients[:, 0]
-    return result
-
-
-def sized_elastic_net(matrix: Array, target: Array, ridge: float, size: int) -> Array:
-    """The first point of the least-angle path with ``size`` non-zeros.
-
-    The path of the elastic net is that of the lasso with ``S + ridge I`` in place of ``S``. Where
-    a feature enters and another leaves at once a size can be skipped; the point before is
-    then filled up by the largest correlations left. Features that do not help stay zero, so
-    there are fewer than ``size`` where no more of them correlate with the target.
-    """
-    from sklearn.linear_model import lars_path_gram
-
-    n = matrix.shape[0]
-    gram = matrix + ridge * np.eye(n)
-    with warnings.catch_warnings():
-        # Collinear features stop the path early: what it has reached so far still counts.
-        warnings.simplefilter("ignore")
-        path = lars_path_gram(
-            target, gram, n_samples=1, method="lasso", max_iter=8 * size + 8, alpha_min=0.0
-        )[2]
-    path = without_rounding(path, float(np.finfo(np.float64).eps))
-    counts = np.count_nonzero(path, axis=0)
-    # The last point before the next feature enters: one with the least shrinkage at this size.
-    exact = np.flatnonzero(counts == size)
-    if exact.size:
-        return path[:, exact[-1]] if size == n else path[:, exact[0]]
-    return _filled(gram, target, path[:, np.flatnonzero(counts < size)[-1]], size)
-
-
-def _filled(gram: Array, target: Array, b: Array, size: int) -> Array:
-    """Add the features with the largest correlations left, and solve on that support."""
-    left = np.abs(target - gram @ b)
-    left[b != 0] = np.inf
-    support = np.sort(np.argsort(-left, kind="stable")[:size])
-    result = np.zeros_like(b)
-    solution = np.linalg.lstsq(gram[np.ix_(support, support)], target[support], rcond=None)[0]
-    result[support] = solution
-    return without_rounding(result[:, None], float(np.finfo(np.float64).eps))[:, 0]
-
-
-def without_rounding(B: Array, eps: float) -> Array:
-    """Columns with what rounding left of a coefficient set to zero."""
-    size = np.abs(B)
-    return np.where(size > ROUNDING * eps * size.max(axis=0), B, 0)
+    def _refit(
+        self, targets: Array, supports: list[Array], proposed: Array
+    ) -> tuple[Array, list[Array]]:
+        """Ridge regressions on the supports held, or on proposed ones with a smaller error."""
+        B, kept = np.zeros_like(targets), []
+        for j, support in enumerate(supports):
+            t, other = targets[:, j], np.flatnonzero(proposed[:, j])
+            b, challenger = self.rules.on(t, support), self.rules.on(t, other)
+            lower = t @ challenger > (1 + SUPPORT_GAIN) * (t @ b)
+            B[:, j] = challenger if lower else b
+            kept.append(other if lower else support)
+        return B, kept
 
 
 def _rotation(SB: Array, A: Array) -> Array:
