@@ -198,7 +198,7 @@ def _free(S: Covariance, w: Array, constraint: Constraint) -> Candidate:
         alone = best_feature(S, constraint)
         return Candidate(alone.w, alone.value)
     if isinstance(S, ExplicitCovariance) and is_tiny(S):
-        climbed = tiny_climb(S, w, constraint)
+        climbed = tiny_climb(S, w, constraint, sure=True)
         return Candidate(climbed.w, climbed.value)
     w, value = polish(S, w, constraint)
     return Candidate(*improve_by_exchange(S, w, value, constraint, N_EXCHANGES))

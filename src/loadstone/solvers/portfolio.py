@@ -48,6 +48,8 @@ class Portfolio:
         Operations for a step of all starts: where these allow more columns, there are more.
     n_climbed : int
         Starts that remain when they have been halved again and again; they climb by exchanges.
+    n_rugged : int
+        The same where hardly two of them end alike; no more than before where it is smaller.
     n_rounds : int
         Largest number of exchanges of each of them.
     n_parents, n_generations : int
@@ -80,9 +82,10 @@ class Portfolio:
     n_combinations: int = 64
     start_budget: float = 6e8
     n_climbed: int = 48
+    n_rugged: int = 384
     n_rounds: int = 100
-    n_parents: int = 10
-    n_generations: int = 6
+    n_parents: int = 20
+    n_generations: int = 20
     n_polished: int = 16
     n_exchanged: int = 8
     n_exchanges: int = 20
@@ -202,6 +205,7 @@ _FAST = Portfolio(
     n_columns=64,
     start_budget=1e8,
     n_climbed=12,
+    n_rugged=0,
     n_generations=0,
     n_polished=6,
     n_exchanged=4,
@@ -215,8 +219,9 @@ _THOROUGH = Portfolio(
     n_combinations=256,
     start_budget=5e9,
     n_climbed=192,
-    n_parents=20,
-    n_generations=20,
+    n_rugged=768,
+    n_parents=30,
+    n_generations=40,
     n_polished=48,
     n_exchanged=16,
     n_exchanges=100,
