@@ -5,7 +5,8 @@ Run: OPENBLAS_NUM_THREADS=1 python benchmarks/factor_models.py [lines ...] [--se
 Without lines all of them are run: ``sections`` (two factors of Guan & Dy, 6.1), ``overlapping``,
 ``unequal`` (noise per feature, t5), ``noise``, ``simulation1``, ``weak`` (signal over 8, also by
 held-out rows), ``inclusion``, ``imputation``, ``speed`` and ``real``. Real data is looked for in
-the folder named by LOADSTONE_DATA.
+the folder named by LOADSTONE_DATA. ``--results benchmarks/factor_models.jsonl --tables
+docs/measured`` makes the tables of the documentation from what was measured.
 """
 
 from __future__ import annotations
@@ -86,6 +87,18 @@ def exact(loadings, W):
     return found == sorted(map(tuple, (W != 0).T.astype(int)))
 
 
+#: File that rows of results are appended to.
+results = None
+
+
+def keep(row):
+    """A row of results as JSON, one a line."""
+    print(json.dumps(row), flush=True)
+    if results is not None:
+        with Path(results).open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
 def count(name, design, seeds):
     """Exact supports and right numbers of components, both models, standardised or not."""
     for standardize in (False, True):
@@ -93,20 +106,23 @@ def count(name, design, seeds):
             "bayes": SparseFactors(),
             "l0": L0Search(noise="free" if standardize else "auto"),
         }
-        parts = []
+        row = {"line": name, "standardised": standardize, "seeds": [min(seeds), max(seeds)]}
         for label, solver in solvers.items():
-            right = size = 0
+            missed, size = [], 0
             start = time.process_time()
             for seed in seeds:
                 X, W = design(seed)
                 model = solver(covariance_of(X, standardize=standardize)[0]).model
-                right += exact(model.loadings, W)
                 size += model.n_components == W.shape[1]
-            took = (time.process_time() - start) / len(seeds)
-            n = len(seeds)
-            parts.append(f"{label} exact {right}/{n}, r {size}/{n}, {took:.2f} s")
-        units = "standardised" if standardize else "raw"
-        print(f"{name:34s} {units:13s} {'   '.join(parts)}", flush=True)
+                if not exact(model.loadings, W):
+                    missed.append(seed)
+            row[label] = {
+                "exact": len(seeds) - len(missed),
+                "right_number": int(size),
+                "missed": missed,
+                "seconds": round((time.process_time() - start) / len(seeds), 2),
+            }
+        keep(row)
 
 
 def sections(seeds):
@@ -147,7 +163,8 @@ def weak(seeds):
         X, _ = design(seed)
         folds = row_folds(X, 5, np.random.default_rng(seed))
         right += held_out_likelihood(folds, SparseFactors().growth().models).best == 2
-    print(f"simulation 1, signal/8, held-out rows: r {right}/{len(seeds)}", flush=True)
+    row = {"line": "simulation 1, signal/8, by rows", "standardised": False}
+    keep({**row, "seeds": [min(seeds), max(seeds)], "bayes": {"right_number": int(right)}})
 
 
 def inclusion(seeds):
@@ -345,9 +362,13 @@ def factor_analysis(train, q):
     return FactorModel(fit.components_.T, fit.noise_variance_)
 
 
-#: Features from which on the number of components is bounded, and by what.
+#: Features from which on one split has to do.
 WIDE = 500
-MOST_WIDE = 8
+#: Most components of our models: few where there are few rows, or where a fit is dear.
+MOST, MOST_FEW_ROWS = 20, 8
+FEW_ROWS = 100
+#: Numbers of components of the rivals, as far as the data goes.
+SIZES = (*range(1, 9), 10, 12, 15, 20, 30, 40, 60, 80, 120)
 #: Splits into halves; each half is fitted, and the other one predicted.
 SPLITS, SPLITS_WIDE = 5, 1
 NAMES = ("glass", "wine", "control charts", "faces", "nci60", "leukemia", "pbmc3k")
@@ -361,32 +382,42 @@ def scaled_halves(X, part):
     return (train[:, varies] - mean) / sd, (test[:, varies] - mean) / sd, varies
 
 
+def most_components(X):
+    return min(MOST_FEW_ROWS if len(X) < FEW_ROWS else MOST, X.shape[1] - 2)
+
+
 def bayes_walk(S, test, most):
-    """Held-out densities of 1, 2, ... components, and the model that the bound chooses."""
-    samples, solver, states = samples_of(S), SparseFactors(), {}
-    growth, densities = solver.growth(), []
+    """Held-out densities of 1, 2, ... components as fitted, and the model that the bound chooses."""
+    samples, solver = samples_of(S), SparseFactors()
+    growth, densities, best = solver.growth(), [], None
     for state in growth.sequence(samples):
         clean = growth.cleaned(samples, state)
-        rival = states.get(clean.n_components)
-        if rival is None or clean.bound[0] > rival.bound[0]:
-            states[clean.n_components] = clean
-        noise = 1.0 / clean.noise.precision[0]
-        densities.append(density(FactorModel(clean.law.mean[0].T, noise), test))
+        fit = solver.finished(samples, Found(clean, {clean.n_components: clean}), Counter())
+        densities.append(density(fit.model, test))
+        if best is None or fit.lower_bound > best.lower_bound:
+            best = fit
         null = state.n_components > 1 and clean.n_components < state.n_components - 1
         if state.n_components == most or null:
             break
-    best = max(states.values(), key=lambda s: float(s.bound[0]))
-    fit = solver.finished(samples, Found(best, states), Counter())
-    return densities[1:], fit.model
+    return densities[1:], best.model
 
 
 def l0_walk(S, test, most):
-    samples, solver = samples_of(S), L0Search(noise="free")
-    fit = solver(S, range(most + 1) if samples.n_features > WIDE else None)
+    solver = L0Search(noise="free")
+    fit = solver(S, range(most + 1))
     return [density(fit.model, test)], fit.model
 
 
 WALKS = {"bayes": bayes_walk, "l0": l0_walk}
+
+
+def by_rows(label, train, densities, most):
+    """Held-out density at the number of components that rows of ``train`` choose by themselves."""
+    if label != "bayes":
+        return float("nan")
+    folds = row_folds(train, 5, np.random.default_rng(5), standardize=True)
+    found = held_out_likelihood(folds, SparseFactors().growth().models, most)
+    return densities[min(found.best, len(densities)) - 1]
 
 
 def agreement(one, two):
@@ -403,14 +434,13 @@ def real_row(name, label):
     X = real_data(name)
     if X is None:
         return None
-    wide = X.shape[1] > WIDE
-    most = MOST_WIDE if wide else min(20, X.shape[1] - 2)
+    wide, most = X.shape[1] > WIDE, most_components(X)
     walk, rng = WALKS[label], np.random.default_rng(11)
     whole = covariance_of(X, standardize=True)[0]
     start = time.process_time()
     model = walk(whole, np.zeros((2, X.shape[1])), most)[1]
     seconds = time.process_time() - start
-    chosen, best, cosines = [], [], []
+    chosen, rows, best, cosines = [], [], [], []
     for _ in range(SPLITS_WIDE if wide else SPLITS):
         part = rng.permutation(len(X)) % 2 == 0
         found = []
@@ -418,6 +448,7 @@ def real_row(name, label):
             train, test, varies = scaled_halves(X, half)
             densities, fit = walk(covariance_of(train)[0], test, most)
             chosen.append(density(fit, test))
+            rows.append(by_rows(label, train, densities, most))
             best.append(np.pad(densities, (0, most - len(densities)), mode="edge"))
             W = np.zeros((X.shape[1], fit.n_components))
             W[varies] = fit.loadings
@@ -432,6 +463,7 @@ def real_row(name, label):
         "components": model.n_components,
         "sizes": [int(k) for k in sizes],
         "held_out": float(np.mean(chosen)),
+        "by_rows": float(np.mean(rows)),
         "best": float(curve.max()),
         "best_size": int(np.argmax(curve)) + 1,
         "stability": float(np.mean(cosines)),
@@ -444,10 +476,7 @@ def rival_row(name, label, fit):
     if X is None:
         return None
     wide = X.shape[1] > WIDE
-    most = min(X.shape[1], len(X) // 2 - 1)
-    sizes = [q for q in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20) if q < most]
-    if wide:
-        sizes = [q for q in (1, 2, 3, 5, 8) if q < most]
+    sizes = [q for q in SIZES if q < min(X.shape[1], len(X) // 2 - 1)]
     rng, rows = np.random.default_rng(11), []
     start = time.process_time()
     for _ in range(SPLITS_WIDE if wide else SPLITS):
@@ -466,45 +495,59 @@ def rival_row(name, label, fit):
     }
 
 
-def real(_, only=None, models=None, results=None):
-    """Rows as JSON, one a line, also appended to ``results``."""
+def real(_, only=None, models=None):
     rivals = {"FactorAnalysis": factor_analysis, "PCA": principal_components}
     for name in only or NAMES:
         for label in models or (*WALKS, *rivals):
             row = real_row(name, label) if label in WALKS else rival_row(name, label, rivals[label])
-            if row is None:
-                continue
-            print(json.dumps(row), flush=True)
-            if results is not None:
-                with Path(results).open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+            if row is not None:
+                keep(row)
 
 
-def table(results):
-    """Markdown of what ``--results`` has gathered."""
-    rows = [json.loads(line) for line in Path(results).read_text().splitlines()]
-    found = {(row["data"], row["model"]): row for row in rows}
-    print("| data | model | components | features of each | held out | at best size | stability |")
-    print("|---|---|---|---|---|---|---|")
-    for name in NAMES:
-        for label in (*WALKS, "FactorAnalysis", "PCA"):
-            row = found.get((name, label))
-            if row is None:
-                continue
-            n, d = row["shape"]
-            best = f"{row['best']:.2f} ({row['best_size']})" if label != "l0" else ""
-            own = ("", "", "", "")
-            if label in WALKS:
-                sizes = ", ".join(map(str, row["sizes"]))
-                own = (
-                    row["components"],
-                    sizes,
-                    f"{row['held_out']:.2f}",
-                    f"{row['stability']:.2f}",
-                )
-            print(
-                f"| {name} {n} x {d} | {label} | {own[0]} | {own[1]} | {own[2]} | {best} | {own[3]} |"
-            )
+def rows_of(path):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def real_table(rows):
+    """Markdown of the rows of real data."""
+    found = {(row["data"], row["model"]): row for row in rows if "data" in row}
+    names = ("data", "model", "components", "features of each", "by bound", "by rows")
+    lines = [f"| {' | '.join(names)} | at best size | stability |", "|---" * 8 + "|"]
+    labels = (*WALKS, "FactorAnalysis", "PCA")
+    kept = [found.get((name, label)) for name in NAMES for label in labels]
+    lines += [f"| {' | '.join(cells(row))} |" for row in kept if row is not None]
+    return "\n".join(lines) + "\n"
+
+
+def known_truth_table(rows):
+    """Markdown of exact supports where the truth is known."""
+    found = {(row["line"], row["standardised"]): row for row in rows if "line" in row}
+    head = "| data | bayes | bayes, standardised | l0 | l0, standardised |"
+    lines = [head, "|---" * 5 + "|"]
+    for line in dict.fromkeys(name for name, _ in found):
+        both = [found.get((line, standardised), {}) for standardised in (False, True)]
+        counts = [one.get(label, {}) for label in WALKS for one in both]
+        parts = [str(one.get("exact", one.get("right_number", ""))) for one in counts]
+        lines.append(f"| {line} | {' | '.join(parts)} |")
+    return "\n".join(lines) + "\n"
+
+
+TABLES = {"real_data.md": real_table, "known_truth.md": known_truth_table}
+
+
+def cells(row):
+    n, d = row["shape"]
+    own = [""] * 4
+    if row["model"] in WALKS:
+        own = [
+            str(row["components"]),
+            ", ".join(map(str, row["sizes"])),
+            f"{row['held_out']:.2f}",
+            f"{row['by_rows']:.2f}" if row["model"] == "bayes" else "",
+        ]
+    best = f"{row['best']:.2f} ({row['best_size']})" if row["model"] != "l0" else ""
+    stability = f"{row['stability']:.2f}" if row["model"] in WALKS else ""
+    return [f"{row['data']} {n} x {d}", row["model"], *own, best, stability]
 
 
 LINES = {
@@ -527,15 +570,17 @@ if __name__ == "__main__":
     parser.add_argument("--first", type=int, default=2001)
     parser.add_argument("--data", nargs="*", help="real data to run, all by default")
     parser.add_argument("--models", nargs="*", help="models to run on real data")
-    parser.add_argument("--results", help="file to append rows of real data to")
-    parser.add_argument("--table", help="print the table of a file of results, run nothing")
+    parser.add_argument("--results", help="file to append rows to")
+    parser.add_argument("--tables", help="write the tables of the results here, run nothing")
     options = parser.parse_args()
-    if options.table:
-        table(options.table)
+    results = options.results
+    if options.tables:
+        for file, made in TABLES.items():
+            (Path(options.tables) / file).write_text(made(rows_of(results)))
         raise SystemExit
     warnings.simplefilter("ignore", ConvergenceWarning)
     for line in options.lines or LINES:
         if line == "real":
-            real(None, options.data, options.models, options.results)
+            real(None, options.data, options.models)
         else:
             LINES[line](range(options.first, options.first + options.seeds))

@@ -11,22 +11,11 @@ from registry import estimators, sequential_estimators
 
 ESTIMATORS = estimators()
 SEQUENTIAL = sequential_estimators()
-WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 
 
 # Some checks fit pure noise, in which an honest noise model finds nothing and says so.
 @pytest.mark.filterwarnings("ignore:0 component:UserWarning")
-@parametrize_with_checks(
-    [cls() for cls in ESTIMATORS],
-    # scikit-learn repeats eleven distinct rows of thirty features. Features are fitted without
-    # noise then, and 1000 iterations do not settle the last digits it compares; that weights
-    # count samples is tested on other data in test_estimator_input.py.
-    expected_failed_checks=lambda estimator: (
-        dict.fromkeys(WEIGHTS, "more features than distinct rows: the last digits do not settle")
-        if type(estimator).__name__ == "SparseNoisyPCA"
-        else {}
-    ),
-)
+@parametrize_with_checks([cls() for cls in ESTIMATORS])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

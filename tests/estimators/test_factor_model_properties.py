@@ -42,9 +42,9 @@ def test_a_mask_of_ones_is_the_complete_path(solver):
     one = solver(covariance_of(X)[0], 2)
     two = solver(incomplete_observations(X, np.ones(len(X)))[0], 2)
     value = "lower_bound" if isinstance(solver, SparseFactors) else "criterion"
-    assert getattr(two, value) == pytest.approx(getattr(one, value), rel=1e-9)
+    assert getattr(two, value) == pytest.approx(getattr(one, value), rel=1e-10)
     np.testing.assert_array_equal(two.model.loadings != 0, one.model.loadings != 0)
-    np.testing.assert_allclose(two.model.loadings, one.model.loadings, atol=1e-4)
+    np.testing.assert_allclose(two.model.loadings, one.model.loadings, atol=1e-6)
 
 
 @pytest.mark.parametrize("model", FREE, ids=name)
@@ -93,8 +93,9 @@ def test_posterior_deviations_cover_the_truth():
 
 
 def test_inclusion_probabilities_are_calibrated():
+    # With scores and noise known the Brier score is .061; blocks of 20 data sets differ by .006.
     chances, truths = [], []
-    for seed in range(20):
+    for seed in range(40):
         rng = np.random.default_rng(5000 + seed)
         W = np.zeros((30, 2))
         for j in range(2):
@@ -107,5 +108,5 @@ def test_inclusion_probabilities_are_calibrated():
     P, truth = np.concatenate(chances), np.concatenate(truths)
     bins = np.minimum((10 * P).astype(int), 9)
     gaps = [abs(np.mean(P[bins == b] - truth[bins == b])) * np.mean(bins == b) for b in set(bins)]
-    assert np.mean((P - truth) ** 2) <= 0.08
+    assert np.mean((P - truth) ** 2) <= 0.07
     assert sum(gaps) <= 0.03

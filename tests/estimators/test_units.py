@@ -10,8 +10,10 @@ from loadstone import (
     EMPCA,
     FeatureSelector,
     SampleCovariance,
+    SparseNoisyPCA,
     SparsePCA,
     SparsePCACV,
+    SparseProbabilisticPCA,
     cardinality_path,
 )
 
@@ -57,6 +59,23 @@ def test_whoever_has_chosen_is_not_told(standardize):
     X = data(1e6)
     assert not said_by(lambda: SparsePCA(1, n_nonzero=2, standardize=standardize).fit(X))
     assert not said_by(lambda: cardinality_path(X, standardize=standardize))
+
+
+@pytest.mark.parametrize(
+    ("model", "n_said"),
+    [
+        (SparseProbabilisticPCA(1), 0),
+        (SparseProbabilisticPCA(1, noise="free"), 0),
+        (SparseProbabilisticPCA(1, noise="shared"), 1),
+        (SparseNoisyPCA(1), 0),
+        (SparseNoisyPCA(1, noise="shared"), 1),
+    ],
+)
+def test_noise_of_their_own_keeps_features_from_deciding_for_others(model, n_said):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 1)) * 3 + rng.normal(size=(60, 5))
+    said = said_by(lambda: model.fit(X * [1, 1, 1, 1, 1e3]))
+    assert sum("differ by a factor" in sentence for sentence in said) == n_said
 
 
 def test_none_does_not_scale():

@@ -80,7 +80,7 @@ def fit_covariance(terminal: Terminal, request: Request) -> None:
         C = SampleCovariance.load(request.reading.file)
         # Only the features: a table without rows.
         table, options = asked(Table(np.empty((0, C.n_features)), C.names), request)
-        for note in (*table.notes, *units_note(C, request.options)):
+        for note in (*table.notes, *units_note(C, request.options, request.method)):
             terminal.note(f"note: {note}")
         model = fitted(C, table, request.method, options, steps)
         path = path_of(C, model, request, steps) if request.with_path else None

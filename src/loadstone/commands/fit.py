@@ -26,6 +26,8 @@ from loadstone.report.headline import percent
 
 #: Loadings per component that the terminal shows.
 SHOWN = 10
+#: Methods that give every feature a noise of its own, so that units do not matter.
+OWN_NOISE = ("bayes", "noisy")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Reading:
             layer=self.layer,
         )
 
+    def folder(self, what: str) -> Path:
+        """Where results go that nobody gave a place."""
+        return Path(f"{self.file.name.partition('.')[0]}-{what}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -69,9 +75,7 @@ class Request:
     @property
     def folder(self) -> Path:
         """Where the results go."""
-        if self.output is not None:
-            return self.output
-        return Path(f"{self.reading.file.name.partition('.')[0]}-loadstone")
+        return self.reading.folder("loadstone") if self.output is None else self.output
 
 
 def fit(terminal: Terminal, request: Request) -> None:
@@ -86,7 +90,7 @@ def fit(terminal: Terminal, request: Request) -> None:
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")
         table, options = asked(request.reading.table(), request)
-        for note in (*table.notes, *units_note(table.X, request.options)):
+        for note in (*table.notes, *units_note(table.X, request.options, request.method)):
             terminal.note(f"note: {note}")
         model = fitted(named(table), table, request.method, options, steps)
         path = path_of(table.X, model, request, steps) if request.with_path else None
@@ -185,9 +189,9 @@ def _sentence(note: str) -> str:
     return f"{note[:1].upper()}{note[1:]}."
 
 
-def units_note(X: Any, options: dict[str, Any]) -> list[str]:
+def units_note(X: Any, options: dict[str, Any], method: str | None = None) -> list[str]:
     """Advice to scale features whose variances differ by orders of magnitude."""
-    if options.get("standardize"):
+    if options.get("standardize") or method in OWN_NOISE:
         return []
     if isinstance(X, SampleCovariance):
         variance = X.covariance().diagonal()

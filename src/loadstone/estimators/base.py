@@ -86,6 +86,10 @@ class FitMixin(CallbackSupportMixin):
         """Whether the search looks at single samples."""
         return False
 
+    def _units_matter(self) -> bool:
+        """Whether a feature in another unit has another say."""
+        return True
+
     def _looks_at_all(self) -> bool:
         """Whether the search looks at every feature again and again, out of core or not."""
         return False
@@ -156,7 +160,9 @@ class FitMixin(CallbackSupportMixin):
         report = _Callbacks(self, context)
         with telling_passes(report):
             data = reading()
-            tell(data.minding_units(standardize=self.standardize))
+            tell(
+                data.minding_units(standardize=self.standardize if self._units_matter() else False)
+            )
             data = in_memory(data) if self._looks_at_all() else data
             found = self._answer(Task(data, seeded(self.random_state), report))
             tell(found)

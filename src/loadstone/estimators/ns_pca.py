@@ -179,8 +179,9 @@ class NSPCA(Components):
         solver = CoordinateAscent(
             self.overlap_penalty, self.sparsity_penalty, self.n_init, self.max_iter, self.tol
         )
-        starts = self._starts(varying, S.n_features, task.rng)
-        found = solver(local, self.n_components, task.rng, starts)
+        # More than there are features can only repeat what the others say.
+        count = min(self.n_components, varying.size)
+        found = solver(local, count, task.rng, self._init(count, varying, S.n_features))
         if found.matrix.shape[1] == 0:
             msg = f"sparsity_penalty={self.sparsity_penalty} leaves every component empty; lower it"
             raise ValueError(msg)
@@ -194,15 +195,13 @@ class NSPCA(Components):
             loadings=loadings[:, adding],
             searches=(found,),
             values=_raw_values(found, order[adding], varying, task.data),
-            shortfall=repeated or self._shortfall(found),
+            shortfall=repeated or self._shortfall(found, count),
         )
 
-    def _starts(self, varying: Array, n_features: int, rng: np.random.Generator) -> list[Array]:
-        """Starts that replace the solver's own; none for ``init="pca"``."""
-        shape = (varying.size, self.n_components)
-        drawn = [np.abs(rng.standard_normal(shape)) for _ in range(self.n_init)]
+    def _init(self, count: int, varying: Array, n_features: int) -> str | Array:
+        """Where the first start is."""
         if isinstance(self.init, str):
-            return [U / np.linalg.norm(U, axis=0) for U in drawn] if self.init == "random" else []
+            return self.init
         given = np.asarray(self.init, dtype=np.float64)
         if given.shape != (self.n_components, n_features):
             msg = (
@@ -213,11 +212,13 @@ class NSPCA(Components):
         if not np.isfinite(given).all() or given.min() < 0:
             msg = "init holds negative or missing values; components of NSPCA are at least 0"
             raise ValueError(msg)
-        return [given.T[varying], *(U / np.linalg.norm(U, axis=0) for U in drawn[1:])]
+        return given.T[varying, :count]
 
-    def _shortfall(self, found: Loadings) -> str | None:
+    def _shortfall(self, found: Loadings, count: int) -> str | None:
         if found.matrix.shape[1] == self.n_components:
             return None
+        if found.matrix.shape[1] == count:
+            return "no more features vary"
         return (
             f"the others are empty at sparsity_penalty={self.sparsity_penalty} and "
             f"overlap_penalty={self.overlap_penalty}; lower the former or ask for fewer"

@@ -230,10 +230,10 @@ def read_covariance(
 
 def _counted(S: Covariance, n_samples: float | None) -> Covariance:
     """A covariance with its number of samples, which can be told once only."""
-    if n_samples is None or S.n_samples == n_samples:
-        return S
-    if isinstance(S, ExplicitCovariance) and np.isnan(S.n_samples):
-        return check_covariance(S.matrix, n_samples)
+    known = None if np.isnan(S.n_samples) else S.n_samples
+    if n_samples is None or known is None or known == n_samples:
+        count = known if n_samples is None else n_samples
+        return check_covariance(S.matrix, count) if isinstance(S, ExplicitCovariance) else S
     msg = (
         f"n_samples={n_samples!r}, but the covariance is one of {S.n_samples:g} samples; leave "
         "n_samples out, or give the matrix itself"

@@ -180,7 +180,7 @@ class SparseNoisyPCA(GaussianComponents):
         "noise": [StrOptions(set(NOISES))],
         "penalty": [StrOptions(set(CRITERIA)), NOT_NEGATIVE],
         "ebic_gamma": [NOT_NEGATIVE],
-        "n_penalties": [Interval(Integral, 2, None, closed="left"), None],
+        "n_penalties": [Interval(Integral, 2, 10_000, closed="both"), None],
         "penalty_range": [StrOptions({"auto"}), "array-like"],
         "penalize": [StrOptions(set(PENALIZE))],
         "init": [StrOptions(set(INITS))],
@@ -207,6 +207,9 @@ class SparseNoisyPCA(GaussianComponents):
         """
         published: dict[str, Any] = {"noise": "shared", "penalty": "bic", "n_penalties": 50}
         return cls(n_components, **(published | options))
+
+    def _units_matter(self) -> bool:
+        return self.noise == "shared"
 
     def _fit_model(
         self, S: Covariance, holes: IncompleteObservations | None, task: Task

@@ -234,6 +234,9 @@ class SparseProbabilisticPCA(GaussianComponents):
         published: dict[str, Any] = {"noise": "shared", "max_iter": 500, "tol": 1e-6}
         return cls(n_components, prior=prior, **(published | options))
 
+    def _units_matter(self) -> bool:
+        return self.noise == "shared"
+
     def _fit_model(
         self, S: Covariance, holes: IncompleteObservations | None, task: Task
     ) -> FittedModel:

@@ -22,6 +22,8 @@ from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.noise import ETA
 from loadstone.solvers.factor_models.samples import Samples, Scores, known_moments
+from loadstone.solvers.l0_noise_newton import ROUNDING as DEVIANCE_ROUNDING
+from loadstone.solvers.l0_noise_newton import newton
 
 #: Sweeps over the columns in one M-step.
 N_SWEEPS = 2
@@ -29,6 +31,8 @@ N_SWEEPS = 2
 MAX_LEAP = 100.0
 #: Difference of deviances that is rounding.
 ROUNDING = 1e-14
+#: Parameters up to which the last digits come from Newton's method.
+NEWTON_PARAMETERS = 400
 #: Movement of the noise in one step at rest, in roots of the tolerance.
 STILL = 0.1
 
@@ -169,10 +173,50 @@ class L0Descent:
         """The maximum of the likelihood on the support of ``start``, to many digits.
 
         Where ``tol`` takes too long, steps that lower ``J`` by less than ``enough`` will do.
+        """
+        descent = self._crept(samples, penalty, start, enough)
+        point = descent.point
+        if samples.per_feature or point.n_nonzero + samples.n_features > NEWTON_PARAMETERS:
+            return descent
+        best, reached = self._by_newton(samples, point)
+        if not reached or best.deviance > point.deviance + DEVIANCE_ROUNDING * (
+            1.0 + abs(point.deviance)
+        ):
+            return descent
+        last = min(best.deviance + penalty * best.n_nonzero, descent.value)
+        return Descent(best, np.append(descent.objective, last), Stop.CONVERGED)
 
-        Squared extrapolation of pairs of steps (SQUAREM, Varadhan & Roland 2008): where a
-        feature is nearly free of noise, plain steps creep. A point is kept only where it is
-        lower than the second step.
+    def _by_newton(self, samples: Samples, start: L0Point) -> tuple[L0Point, bool]:
+        """The bottom of the valley of ``start``, and whether it was reached."""
+        keep, n = start.G != 0, start.n_nonzero
+        noise = start.noise if self.noise == "free" else start.noise[:1]
+
+        def at(x: Array) -> L0Point:
+            G = np.zeros_like(start.G)
+            G[keep] = x[:n]
+            variance = np.exp(np.clip(x[n:], -700.0, 700.0))
+            return evaluated(samples, G, np.broadcast_to(variance, start.noise.shape))
+
+        def function(x: Array) -> tuple[float, Array]:
+            point = at(x)
+            A, B = point.scores.second[0] / samples.n_samples, point.scores.cross[0]
+            B, product = B / samples.n_samples, _products(A, point.G)
+            left = (1.0 + ETA) * samples.variance + (point.G * (product - 2.0 * B)).sum(axis=0)
+            slope = 1.0 - left / point.noise
+            own = slope if self.noise == "free" else slope.sum(keepdims=True)
+            return point.deviance, np.concatenate([(2.0 * (product - B) / point.noise)[keep], own])
+
+        scale = np.concatenate(
+            [np.tile(np.sqrt(start.noise), (len(keep), 1))[keep], 0.0 * noise + 1]
+        )
+        x, reached = newton(function, np.concatenate([start.G[keep], np.log(noise)]), scale)
+        return at(x), reached
+
+    def _crept(self, samples: Samples, penalty: float, start: L0Point, enough: float) -> Descent:
+        """Squared extrapolation of pairs of steps (SQUAREM, Varadhan & Roland 2008).
+
+        Where a feature is nearly free of noise, plain steps creep. A point is kept only where it
+        is lower than the second step.
         """
         keep = start.G != 0
         empty = self.empty(samples).deviance

@@ -277,8 +277,11 @@ class L0Search:
         solver = L0Descent(walk.kind, self.max_iter, closer * self.tol)
         price = self.price(walk.samples, point.n_components)
         found = solver.settled(walk.samples, price, point, self.tol)
-        # Digits beyond ``tol`` that take too long do not count.
-        return found if found.stop is Stop.CONVERGED else replace(found, stop=descent.stop)
+        # Digits beyond ``tol`` that take too long do not count; a support that was not looked for
+        # to the end does.
+        cut_short = descent.stop is Stop.MAX_ITER and self.max_iter <= SEARCH_STEPS
+        told = found.stop is Stop.CONVERGED and not cut_short
+        return found if told else replace(found, stop=descent.stop)
 
 
 def _is_counted(data: Covariance | IncompleteObservations | Samples) -> bool:

@@ -13,32 +13,16 @@ from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.noise import NOISES, Noise
 from loadstone.solvers.factor_models.point_normal import PointNormal
-from loadstone.solvers.factor_models.rounds import picked, stacked, update
-from loadstone.solvers.factor_models.samples import Scores, samples_of
+from loadstone.solvers.factor_models.rounds import picked, stacked
+from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 from point_normal_oracle import DensePointNormal
-
-
-def small_data(seed=0, n=25, d=7, holes=0.0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) * 2 + rng.normal(size=(n, d)) + 3
-    X[rng.random(X.shape) < holes] = np.nan
-    return X
-
-
-def samples_from(X):
-    if np.isnan(X).any():
-        return samples_of(incomplete_observations(X, np.ones(len(X)))[0])
-    return samples_of(covariance_of(X)[0])
+from small_factors import bounds_along, known_scores, samples_from, small_data
 
 
 def bounds_of(samples, noise, W, n_rounds, *, learn=True):
     state = Growth(noise).started(samples, W, np.tile(samples.variance / 2, (len(W), 1)))
-    bounds = []
-    for n in range(n_rounds):
-        state = update(samples, state, learn=learn and n % 5 == 0)
-        bounds.append(state.bound)
-    return np.array(bounds), state
+    return bounds_along(samples, state, n_rounds, learn=learn)
 
 
 @pytest.mark.parametrize("holes", [0.0, 0.25])
@@ -115,15 +99,7 @@ def test_one_loading_has_its_exact_posterior(share):
     rng = np.random.default_rng(3)
     x, tau, scale = rng.normal(size=9), 1.7, 2.5
     t = 0.4 * x + rng.normal(size=9) / np.sqrt(tau)
-    scores = Scores(
-        cross=np.full((1, 1, 1), x @ t),
-        second=np.full((1, 1, 1, 1), x @ x),
-        total=np.full((1, 1, 1), x @ x),
-        log_determinant=np.zeros(1),
-        square=np.full((1, 1), t @ t),
-        location=np.zeros((1, 1)),
-        explained=np.zeros(1),
-    )
+    scores = known_scores(x, t)
     noise = Noise.start("free", np.full((1, 1), 1 / tau))
     law = PointNormal.start(np.zeros((1, 1, 1)), noise.precision)
     law = replace(law, share=np.full((1, 1), share), scale=np.full((1, 1), scale))

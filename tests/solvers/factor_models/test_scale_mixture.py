@@ -14,43 +14,26 @@ from loadstone.datasets.make_sparse_factors import make_sparse_factors
 from loadstone.solvers.factor_models import scale_mixture
 from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.noise import NOISES, Noise
-from loadstone.solvers.factor_models.rounds import update
-from loadstone.solvers.factor_models.samples import Scores, samples_of
+from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 from loadstone.solvers.variational_bayes.priors import PRIORS
-
-
-def small_data(seed=0, n=40, d=9, holes=0.0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) * 2 + rng.normal(size=(n, d)) + 3
-    X[rng.random(X.shape) < holes] = np.nan
-    return X
-
-
-def samples_from(X):
-    if np.isnan(X).any():
-        return samples_of(incomplete_observations(X, np.ones(len(X)))[0])
-    return samples_of(covariance_of(X)[0])
+from small_factors import bounds_along, known_scores, samples_from, small_data
 
 
 def bounds_of(samples, prior, noise, W, n_rounds, law_of=lambda law: law):
     state = Growth(noise).started(samples, W, samples.variance[None] / 2)
     law = law_of(ScaleMixture.start(prior, W, state.noise.precision))
-    state = replace(state, law=law)
-    bounds = []
-    for n in range(n_rounds):
-        state = update(samples, state, learn=n % 5 == 0)
-        bounds.append(float(state.bound[0]))
-    return np.array(bounds), state
+    bounds, state = bounds_along(samples, replace(state, law=law), n_rounds)
+    return bounds[:, 0], state
 
 
 @pytest.mark.parametrize("holes", [0.0, 0.2])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("prior", PRIORS)
 def test_the_bound_never_falls(prior, noise, holes):
-    samples = samples_from(small_data(holes=holes))
+    samples = samples_from(small_data(n=40, d=9, holes=holes))
     W = np.random.default_rng(1).normal(size=(1, 3, 9))
     bounds, _ = bounds_of(samples, prior, noise, W, 60)
     assert (np.diff(bounds) >= -1e-9 * np.abs(bounds[1:])).all()
@@ -62,7 +45,7 @@ def test_the_bound_never_falls(prior, noise, holes):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_a_mask_of_ones_is_the_complete_path(prior):
-    X = small_data(2)
+    X = small_data(2, n=40, d=9)
     W = np.random.default_rng(0).normal(size=(1, 3, 9))
     rows = samples_of(incomplete_observations(X, np.ones(len(X)))[0])
     one, _ = bounds_of(samples_from(X), prior, "pooled", W, 30)
@@ -72,7 +55,7 @@ def test_a_mask_of_ones_is_the_complete_path(prior):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_free_noise_does_not_see_units(prior):
-    X = small_data(3)
+    X = small_data(3, n=40, d=9)
     scale = np.exp(np.random.default_rng(1).normal(scale=2, size=9))
     W = np.random.default_rng(0).normal(size=(1, 2, 9))
     one, first = bounds_of(samples_from(X), prior, "free", W, 30)
@@ -86,15 +69,7 @@ def test_one_loading_and_its_noise_have_their_exact_posterior():
     rng = np.random.default_rng(3)
     x, z = rng.normal(size=9), 2.5
     t = 0.8 * x + 0.6 * rng.normal(size=9)
-    scores = Scores(
-        cross=np.full((1, 1, 1), x @ t),
-        second=np.full((1, 1, 1, 1), x @ x),
-        total=np.full((1, 1, 1), x @ x),
-        log_determinant=np.zeros(1),
-        square=np.full((1, 1), t @ t),
-        location=np.zeros((1, 1)),
-        explained=np.zeros(1),
-    )
+    scores = known_scores(x, t)
     law = ScaleMixture.start("jeffreys", np.full((1, 1, 1), np.sqrt(z)), np.ones((1, 1)))
     law = law.update(scores, Noise.start("free", np.ones((1, 1))))
     assert law.felt.item() == pytest.approx(z)

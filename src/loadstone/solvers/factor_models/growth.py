@@ -13,7 +13,7 @@ import numpy as np
 
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.factor_models.noise import Noise
+from loadstone.solvers.factor_models.noise import Noise, largest_shape
 from loadstone.solvers.factor_models.point_normal import PointNormal
 from loadstone.solvers.factor_models.rounds import (
     OnRound,
@@ -63,7 +63,8 @@ class Growth:
 
     def started(self, samples: Samples, mean: Array, variance: Array) -> State:
         """State of loadings (models, q, d) and noise variances known without doubt."""
-        noise = Noise.start(self.noise, variance)
+        largest = largest_shape(samples.variance, samples.n_samples)
+        noise = Noise.start(self.noise, variance, largest)
         law = PointNormal.start(mean, noise.precision)
         models, _, d = mean.shape
         return State(law, noise, np.zeros((models, d)), np.full(models, -np.inf))

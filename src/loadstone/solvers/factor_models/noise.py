@@ -5,6 +5,10 @@ Notation: ``tau_i ~ Gamma(a0, b0)`` with posterior ``Gamma(c_i, e_i)``, ``c_i = 
 half their expected squared error. Pooled noise learns ``a0, b0`` from all features: ``a0 -> inf``
 is shared noise, ``a0 -> 0`` free noise. The floor ``ETA v_i`` keeps duplicates of a feature from
 a noise of zero.
+
+Features that were scaled to the same variance have no unit in which their noise could be alike:
+their variances are closer to each other than variances of samples can be, which the law of the
+pool takes for noise that is the same. Its shape is limited there.
 """
 
 from __future__ import annotations
@@ -23,8 +27,11 @@ ETA = 1e-6
 SHAPE = 0.5
 #: Learned shape from which on one feature can hardly leave the others.
 HELD = 10.0
-#: Range of the learned shape.
+#: Range of the learned shape, and its end where features were scaled.
 SHAPES = (0.05, 1e5)
+SCALED_SHAPE = 1.0
+#: Share of the variance that logarithms of sample variances have, below which they were scaled.
+TOO_CLOSE = 1.0 / 3.0
 #: Steps of the pattern search in the logarithms of shape and scale, first to last.
 STEPS = (1.0, 0.2, 0.04)
 #: Steps that follow for the scale alone.
@@ -66,6 +73,8 @@ class Noise:
         ``<tau_i>`` and ``<ln tau_i>``.
     shape, scale : ndarray of shape (models,)
         ``a0`` and ``b0/a0`` of the prior; used where noise is pooled.
+    largest : float
+        The largest shape that may be learned.
     bound : ndarray of shape (models,)
         Expected log prior less expected log posterior.
     """
@@ -76,9 +85,10 @@ class Noise:
     shape: Array
     scale: Array
     bound: Array
+    largest: float = SHAPES[1]
 
     @classmethod
-    def start(cls, kind: str, variance: Array) -> Noise:
+    def start(cls, kind: str, variance: Array, largest: float = SHAPES[1]) -> Noise:
         """Noise known without doubt, ``variance`` of shape (models, d)."""
         models = variance.shape[0]
         variance = (
@@ -95,6 +105,7 @@ class Noise:
             np.full(models, SHAPE),
             scale,
             np.full(models, -np.inf),
+            largest,
         )
 
     def freed(self) -> Noise:
@@ -108,7 +119,8 @@ class Noise:
 
     def update(self, terms: ErrorTerms, variance: Array, *, learn: bool) -> Noise:
         """Posterior for ``n_i`` and ``E_i``; ``variance`` is ``v_i``."""
-        counts, errors = terms.counts, terms.errors
+        # Squares, of which rounding can leave less than nothing where the fit is exact.
+        counts, errors = terms.counts, np.maximum(terms.errors, 0.0)
         if self.kind == "pooled":
             return self._pooled(counts, errors, variance, learn=learn)
         if self.kind == "shared":
@@ -123,7 +135,7 @@ class Noise:
         learned = self
         if learn:
             pairs = zip(self.shape, self.scale, counts, errors, strict=True)
-            points = np.array([_best_prior(*pair) for pair in pairs])
+            points = np.array([_best_prior(*pair, self.largest) for pair in pairs])
             learned = replace(self, shape=points[:, 0], scale=points[:, 1])
         a0 = np.broadcast_to(learned.shape[:, None], errors.shape)
         b0 = a0 * learned.scale[:, None]
@@ -145,13 +157,25 @@ class Noise:
         )
 
 
-def _best_prior(shape: float, scale: float, counts: Array, errors: Array) -> tuple[float, float]:
+def largest_shape(variance: Array, n_samples: float) -> float:
+    """The largest shape for features of these sample variances: little where they were scaled.
+
+    Logarithms of variances of normal samples vary by ``2/N`` around what they estimate.
+    """
+    chance = TOO_CLOSE * 2.0 / n_samples
+    scaled = variance.size > 1 and float(np.var(np.log(variance), ddof=1)) < chance
+    return SCALED_SHAPE if scaled else SHAPES[1]
+
+
+def _best_prior(
+    shape: float, scale: float, counts: Array, errors: Array, largest: float
+) -> tuple[float, float]:
     """``a0`` and ``b0/a0`` that raise the marginal likelihood, by pattern search.
 
     ``sum_i a0 ln b0 - ln G(a0) + ln G(a0 + n_i) - (a0 + n_i) ln(b0 + E_i)``.
     """
     point = np.array([np.log(shape), np.log(scale)])
-    low, high = np.log(SHAPES)
+    low, high = np.log([SHAPES[0], largest])
     for step in STEPS:
         for _ in range(20):
             trials = point + step * _MOVES

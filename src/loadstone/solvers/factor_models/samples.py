@@ -19,6 +19,7 @@ from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.solvers.variational_bayes.gaussian_rows import pack, unpack
+from loadstone.solvers.variational_bayes.latent import Counted
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 #: Largest centred copy of dense rows that is kept for a search, in bytes.
@@ -81,7 +82,7 @@ class Scores:
         return result
 
 
-class Samples(Protocol):
+class Samples(Counted, Protocol):
     """Samples as the models see them: complete (a covariance) or with holes (rows)."""
 
     per_feature: bool
@@ -92,23 +93,13 @@ class Samples(Protocol):
         ...
 
     @property
-    def n_samples(self) -> float:
-        """Number of samples, the sum of their weights."""
-        ...
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        ...
-
-    @property
-    def counts(self) -> Array:
-        """How often every feature was observed."""
-        ...
-
-    @property
     def variance(self) -> Array:
         """Mean squared distance of every feature from its mean, divisor the count."""
+        ...
+
+    @property
+    def pair_counts(self) -> Array | float:
+        """How often two features were observed together."""
         ...
 
     def scores(self, mean: Array, moments: Array, tau: Array, location: Array) -> Scores:
@@ -128,35 +119,24 @@ class Samples(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CompleteSamples:
     """Samples without holes: their scatter ``T'T``, or the rows themselves where ``d > N``."""
 
     covariance: Covariance
+    n_samples: float
+    n_features: int
+    counts: Array
+    variance: Array
     square: Array
     matrix: Array | None
     rows: Array | None
     per_feature = False
 
     @property
-    def n_samples(self) -> float:
-        """Number of samples."""
-        return float(self.covariance.n_samples)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.covariance.n_features
-
-    @property
-    def counts(self) -> Array:
-        """How often every feature was observed."""
-        return np.full(self.n_features, self.n_samples)
-
-    @property
-    def variance(self) -> Array:
-        """Second moments about the means."""
-        return self.square / self.n_samples
+    def pair_counts(self) -> float:
+        """All features are observed together."""
+        return self.n_samples
 
     def squares(self, location: Array) -> Array:
         """``sum_n (t_ni - m_i)^2``; the samples are centred."""
@@ -193,13 +173,17 @@ class CompleteSamples:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class IncompleteSamples:
     """Samples with holes: values relative to the observed means, zero where missing."""
 
     values: Array
     observed: Array
     weights: Array
+    n_samples: float
+    n_features: int
+    counts: Array
+    variance: Array
     per_feature = True
 
     @property
@@ -209,24 +193,9 @@ class IncompleteSamples:
         return np.sqrt(self.weights)[:, None] * self.values if n < d else None
 
     @property
-    def n_samples(self) -> float:
-        """Sum of the sample weights."""
-        return float(self.weights.sum())
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.values.shape[1])
-
-    @property
-    def counts(self) -> Array:
-        """How often every feature was observed."""
-        return self.weights @ self.observed
-
-    @property
-    def variance(self) -> Array:
-        """Mean squared observed value of every feature."""
-        return (self.weights @ np.square(self.values)) / self.counts
+    def pair_counts(self) -> Array:
+        """How often two features were observed together."""
+        return (self.weights[:, None] * self.observed).T @ self.observed
 
     def squares(self, location: Array) -> Array:
         """``sum_n (t_ni - m_i)^2`` over observed values."""
@@ -285,7 +254,7 @@ def known_moments(mean: Array, precision: Array, *, per_feature: bool) -> Array:
 def samples_of(data: Covariance | IncompleteObservations) -> CompleteSamples | IncompleteSamples:
     """Samples behind a covariance, or rows with holes, both in the units they come in."""
     if isinstance(data, IncompleteObservations):
-        return IncompleteSamples(data.values * data.unit, data.observed, data.weights)
+        return _with_holes(data)
     n = data.n_samples
     if not n > 1:
         msg = (
@@ -310,7 +279,29 @@ def samples_of(data: Covariance | IncompleteObservations) -> CompleteSamples | I
         rows = data.centred_columns(np.arange(data.n_features)).astype(np.float64)
         if data.n_features <= rows.shape[0]:
             matrix, rows = rows.T @ rows, None
-    return CompleteSamples(data, square, matrix, rows)
+    return CompleteSamples(
+        covariance=data,
+        n_samples=float(n),
+        n_features=data.n_features,
+        counts=np.full(data.n_features, float(n)),
+        variance=square / n,
+        square=square,
+        matrix=matrix,
+        rows=rows,
+    )
+
+
+def _with_holes(data: IncompleteObservations) -> IncompleteSamples:
+    values, counts = data.values * data.unit, data.counts
+    return IncompleteSamples(
+        values=values,
+        observed=data.observed,
+        weights=data.weights,
+        n_samples=data.n_samples,
+        n_features=data.n_features,
+        counts=counts,
+        variance=(data.weights @ np.square(values)) / counts,
+    )
 
 
 def _is_small_and_dense(data: Covariance) -> bool:

@@ -17,6 +17,7 @@ from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth
+from loadstone.solvers.factor_models.information import joint_inclusion
 from loadstone.solvers.factor_models.point_normal import PointNormal
 from loadstone.solvers.factor_models.rounds import POOL_EVERY, OnRound, Rounds, State, with_law
 from loadstone.solvers.factor_models.samples import IncompleteSamples, Samples, samples_of
@@ -160,7 +161,8 @@ class SparseFactors:
             given = dict(self.hyperparameters or {})
             law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
             state, bounds, stop = rounds(samples, with_law(state, law), counter)
-        support = self._support(state)
+        inclusion = joint_inclusion(samples, state) if _tells_zeros(state.law) else None
+        support = self._support(state, inclusion)
         kept = support.any(axis=1)
         last = with_law(state, state.law.restricted(kept))
         refit_bounds = np.empty(0)
@@ -170,11 +172,10 @@ class SparseFactors:
         mean = last.law.mean[0] * support[kept]
         order = np.argsort(-(np.square(mean) @ last.noise.precision[0]), kind="stable")
         std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
-        law = state.law
         return FactorFit(
             model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
             location=last.location[0],
-            inclusion=law.inclusion[0][kept][order].T if _tells_zeros(law) else None,
+            inclusion=None if inclusion is None else inclusion[kept][order].T,
             loadings_std=std[order].T,
             lower_bound=float(state.bound[0]),
             sizes=sizes,
@@ -192,13 +193,12 @@ class SparseFactors:
         settled = stop is Stop.MAX_ITER and rises.size == POOL_EVERY and rises.max() <= level
         return Stop.CONVERGED if settled else stop
 
-    def _support(self, state: State) -> Array:
+    def _support(self, state: State, inclusion: Array | None) -> Array:
         """Loadings that are kept, shape (q, d)."""
-        law = state.law
-        if _tells_zeros(law):
-            return np.asarray(law.inclusion[0] > self.inclusion_threshold)
-        std = np.sqrt(law.variances(state.noise)[0])
-        return np.asarray(np.abs(law.mean[0]) > self.zero_threshold * std)
+        if inclusion is not None:
+            return np.asarray(inclusion > self.inclusion_threshold)
+        std = np.sqrt(state.law.variances(state.noise)[0])
+        return np.asarray(np.abs(state.law.mean[0]) > self.zero_threshold * std)
 
 
 def _tells_zeros(law: Any) -> bool:

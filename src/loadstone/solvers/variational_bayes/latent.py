@@ -47,10 +47,8 @@ class Latent:
     location_variance: Array
 
 
-class Observations(Protocol):
-    """Samples as the model sees them: complete (a covariance) or with holes (rows)."""
-
-    needs_moments: bool
+class Counted(Protocol):
+    """Samples of which it is known how many there are."""
 
     @property
     def n_samples(self) -> float:
@@ -66,6 +64,12 @@ class Observations(Protocol):
     def counts(self) -> Array:
         """How often every feature was observed."""
         ...
+
+
+class Observations(Counted, Protocol):
+    """Samples as the model sees them: complete (a covariance) or with holes (rows)."""
+
+    needs_moments: bool
 
     @property
     def unit(self) -> float:
