@@ -27,7 +27,7 @@ DATA = {
     "nci60": nci60,
     "leukemia": leukemia,
 }
-SIZES = {2, 8, 20, 100, 500}
+SIZES = {2, 5, 10, 50, 100, 200}
 
 
 def cases(name):
