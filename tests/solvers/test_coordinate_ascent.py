@@ -253,14 +253,14 @@ def test_a_dead_column_is_seeded_again():
     assert seeded is not None
     before = objective(GramProducts(A, np.arange(len(A))), run.U, alpha, beta)
     assert objective(GramProducts(A, np.arange(len(A))), seeded, alpha, beta) > before
-    whole = CoordinateAscent(alpha, beta * np.sqrt(8) / largest_sparsity_penalty(1.0, alpha))
+    whole = CoordinateAscent(alpha, beta * np.sqrt(8))
     found = whole(ExplicitCovariance(A), 2, rng_of(), init=start)
     np.testing.assert_array_equal(found.matrix > 0, np.repeat(np.eye(2, dtype=bool), 4, axis=0))
 
 
 def test_columns_beyond_rescue_are_left_out():
     S = ExplicitCovariance(np.diag([4.0, 1.0, 1e-3, 1e-3]))
-    limit = largest_sparsity_penalty(0.1, 0.05) / largest_sparsity_penalty(1.0, 0.05)
+    limit = largest_sparsity_penalty(0.1, 0.05)
     found = CoordinateAscent(0.05, limit * 2, n_init=2)(S, 4, rng_of())
     assert found.matrix.shape[1] < 4
     np.testing.assert_allclose(np.linalg.norm(found.matrix, axis=0), 1.0)

@@ -39,9 +39,9 @@ class NSPCA(Components):
         depart from orthogonal unit vectors. The result does not depend on the scale of
         the data.
     sparsity_penalty : float, default=0.0
-        beta in units of ``beta_max / sqrt(n_features)``, where ``beta_max`` is the
-        penalty at which the leading direction vanishes. Cardinalities cannot be steered
-        finely by it; use ``n_nonzero`` for an exact size.
+        beta in units of the largest eigenvalue over ``sqrt(n_features)``, whatever the
+        overlap penalty is. Cardinalities cannot be steered finely by it; use ``n_nonzero``
+        for an exact size.
     n_nonzero : int, float, array-like or None, default=None
         Cut each component to its largest loadings afterwards and re-optimise them on
         their support: a number, a fraction in (0, 1], or one of these per component.
@@ -66,7 +66,9 @@ class NSPCA(Components):
     raw_components_ : ndarray of shape (n_components_, n_features)
         The columns of ``U`` as they were found, before scaling and cutting.
     overlap_ : float
-        ``||I - U'U||`` of the raw components (Frobenius norm).
+        ``||I - W'W||`` of the unit-norm columns (Frobenius norm): what they share.
+    departure_ : float
+        ``||I - U'U||`` of the raw components, which the penalty is on.
     orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
         ``|w_i'w_j|`` of the unit-norm components.
     penalties_ : tuple of float
@@ -123,6 +125,7 @@ class NSPCA(Components):
     nonnegative: ClassVar[bool] = True
     raw_components_: ClassVar[Array]
     overlap_: ClassVar[float]
+    departure_: ClassVar[float]
     penalties_: ClassVar[tuple[float, float]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -231,9 +234,15 @@ def _raw_values(found: Loadings, order: Array, varying: Array, data: Reading) ->
     eigenvalue = found.details["eigenvalue"]
     return {
         "raw_components_": np.ascontiguousarray(raw.T),
-        "overlap_": float(np.linalg.norm(np.eye(raw.shape[1]) - raw.T @ raw)),
+        "overlap_": _departure(raw / np.linalg.norm(raw, axis=0)),
+        "departure_": _departure(raw),
         "penalties_": (found.details["alpha"] * eigenvalue, found.details["beta"] * eigenvalue),
     }
+
+
+def _departure(U: Array) -> float:
+    """``||I - U'U||``."""
+    return float(np.linalg.norm(np.eye(U.shape[1]) - U.T @ U))
 
 
 def _cut(S: Covariance, loadings: Array, sizes: list[int]) -> Array:

@@ -201,7 +201,7 @@ def _dealt_out(X: Any, sample_weight: Any, rng: np.random.RandomState) -> list[S
         raise MemoryError(msg)
     block = rng.permutation(np.arange(n_samples) % n_blocks)
     weights = check_weights(sample_weight, rows)
-    parts = SampleCovariance.of_parts(rows, weights, block, n_blocks)
+    parts = SampleCovariance.of_parts(rows, weights, block, n_blocks, exact=False)
     return [replace(part, names=names) for part in parts]
 
 

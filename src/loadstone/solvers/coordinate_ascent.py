@@ -32,7 +32,7 @@ _MAX_RESEEDS = 10
 # Blocks of all components at a time: eigenvectors, both of their signs, products, starts cut short.
 BLOCKS_HELD = 8
 #: Overlap penalty, in units of the largest eigenvalue, up to which single entries move well.
-STRONG = 1.0
+STRONG = 4.0
 # Factor between the overlap penalties of two stages.
 _STAGE = 4.0
 # Power steps that lead a new start away from the columns there are.
@@ -53,8 +53,7 @@ def scaled_penalties(
     ``eigenvalue`` is the largest one of the paper's ``A = XX'``, a sum over the
     centred samples that is not divided by their number.
     """
-    unit = largest_sparsity_penalty(eigenvalue, alpha) / np.sqrt(n_features)
-    return alpha / eigenvalue, float(beta / unit)
+    return alpha / eigenvalue, float(beta * np.sqrt(n_features) / eigenvalue)
 
 
 class Ascent(NamedTuple):
@@ -74,7 +73,7 @@ class CoordinateAscent:
     overlap_penalty : float
         alpha in units of the largest eigenvalue of the covariance.
     sparsity_penalty : float
-        beta in units of ``beta_max / sqrt(n_features)``.
+        beta in units of the largest eigenvalue over ``sqrt(n_features)``.
     n_init : int
         Starts; all after the first are random.
     max_iter : int
@@ -120,8 +119,7 @@ class CoordinateAscent:
 
     def penalties(self, n_features: int) -> tuple[float, float]:
         """The values alpha and beta for a covariance of largest eigenvalue 1."""
-        unit = largest_sparsity_penalty(1.0, self.overlap_penalty) / np.sqrt(n_features)
-        return float(self.overlap_penalty), float(self.sparsity_penalty * unit)
+        return float(self.overlap_penalty), float(self.sparsity_penalty / np.sqrt(n_features))
 
     def _ascend(
         self, products: Products, start: Array, vectors: Array, alpha: float, beta: float
