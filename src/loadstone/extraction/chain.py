@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
@@ -47,17 +47,17 @@ class Chains:
 
     @property
     def solvers(self) -> list[Solver[Any]]:
-        """The solver asked for and those of the efforts it contains, one per level."""
+        """The solver asked for and those of the efforts it contains that may find less."""
         solvers: list[Solver[Any]] = [self.plan.solver]
-        while isinstance(solvers[-1], Portfolio) and solvers[-1].below is not None:
+        while isinstance(solvers[-1], Portfolio) and not solvers[-1].is_least(self.S):
+            assert solvers[-1].below is not None
             solvers.append(solvers[-1].below)
         return solvers
 
     @property
     def is_one_level(self) -> bool:
         """Whether smaller efforts find the same."""
-        solver = self.plan.solver
-        return not isinstance(solver, Portfolio) or solver.is_least(self.S)
+        return len(self.solvers) == 1
 
     @property
     def negligible(self) -> float:
@@ -149,6 +149,11 @@ class Chains:
             known = (before, index, constraint.forbidden.tobytes()) if S is left else None
             found = self._found(S, constraint, index, level, known)
             said.append(found)
+            if isinstance(self.plan.solver, Portfolio) and isinstance(
+                constraint, LoadingConstraint
+            ):
+                # It ends with the best loadings on their support.
+                return Candidate(found.matrix[:, 0], variance_of(S, found.matrix[:, 0]))
             return Candidate(*_best_of(S, found.matrix, constraint, self.plan))
 
         return search

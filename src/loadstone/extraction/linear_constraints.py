@@ -64,6 +64,8 @@ class Candidate(NamedTuple):
 
 def n_places(constraint: Constraint) -> int:
     """How many features one allowed vector can use."""
+    if isinstance(constraint, LoadingConstraint):
+        return constraint.size
     return int(constraint.largest_sum(np.ones(constraint.n_features)))
 
 

@@ -23,7 +23,8 @@ from loadstone.extraction.chain import Chains, key_of
 from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb, n_places
 from loadstone.extraction.orthogonality import Orthogonality, without_components
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
-from loadstone.extraction.warm import warm_refine
+from loadstone.extraction.together import rotated_components
+from loadstone.extraction.warm import GAIN, warm_refine
 from loadstone.metrics import adjusted_variance
 
 #: The next smaller set of components.
@@ -47,7 +48,11 @@ class Nested:
         if self._rule(kind).means_disjoint(self.chains.constraints[0]):
             kind = "disjoint"
         if (kind, level) not in self.answers:
-            self.answers[kind, level] = self._answer(self._rule(kind), level)
+            found = self._answer(self._rule(kind), level)
+            least = level + 1 == len(self.chains.solvers)
+            self.answers[kind, level] = (
+                self.or_together(found) if least and kind == "none" else found
+            )
         return self.answers[kind, level]
 
     def _rule(self, kind: str) -> Orthogonality:
@@ -72,6 +77,15 @@ class Nested:
         if refined.settled:
             self.settled.add(key_of(refined.loadings))
         return refined.loadings
+
+    def or_together(self, W: Array) -> Array:
+        """Free components, or those that a climb from rotated principal ones ends with."""
+        S, kept = self.chains.S, self.chains.constraints[: W.shape[1]]
+        start = rotated_components(S, kept) if W.shape[1] > 1 else None
+        if start is None:
+            return W
+        tried = warm_refine(S, start, kept, self._rule("none"), self._total(W)).loadings
+        return tried if self._total(tried) > self._total(W) * (1 + GAIN) else W
 
     def _starts(self, rule: Orthogonality, level: int) -> list[Array]:
         """Its own components, and the answer of the next smaller relation."""

@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from loadstone.constraints import Constraint
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import Array, Covariance, DataCovariance, leading_eigenpairs
 from loadstone.extraction.chain import NEGLIGIBLE, Chains, Report
 from loadstone.extraction.disjoint_sum import largest_disjoint_sum
+from loadstone.extraction.linear_constraints import n_places
 from loadstone.extraction.nested import Nested
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.plan import Extraction, Plan, RefusedConstraintError
@@ -22,6 +23,7 @@ from loadstone.extraction.refine import refine
 from loadstone.extraction.warm import warm_refine
 from loadstone.loadings import Loadings, Stop
 from loadstone.metrics import total_variance
+from loadstone.solvers.search.restricted import formed_where_few
 
 __all__ = ["Extraction", "Plan", "RefusedConstraintError", "one_by_one"]
 
@@ -69,6 +71,8 @@ def one_by_one(
     free = all(constraint.is_free for constraint in constraints)
     if free and earlier is None and plan.orthogonality.kind != "disjoint":
         return _principal_components(S, len(constraints), report)
+    if isinstance(S, DataCovariance):
+        S = formed_where_few(S)
     chains = Chains(S, constraints, plan, int(rng.integers(2**63)), starts)
     if plan.objective == "sum" and earlier is None:
         return _summed(chains, report)
@@ -86,6 +90,10 @@ def one_by_one(
 def _nested(chains: Chains, report: Report | None) -> Extraction:
     """The best of what the relation and every stricter one find."""
     rule, constraints = chains.plan.orthogonality, chains.constraints
+    free = rule.kind == "none"
+    if all(n_places(constraint) == 1 for constraint in constraints):
+        # Of two components on the same feature one adds nothing.
+        rule = Orthogonality("disjoint")
     disjoint = rule.means_disjoint(constraints[0])
     # What the relation asks for beyond a free search is seen to afterwards.
     found = chains.follow(Orthogonality("disjoint" if disjoint else "none"), report=report)
@@ -99,7 +107,8 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
         # Where nothing climbs from components that share no feature, all relations have these.
         refined = warm_refine(chains.S, found.matrix, chains.constraints, Orthogonality("none"))
         if refined.settled and _same_columns(refined.loadings, found.matrix):
-            return _replaced(found, refined.loadings, rule)
+            W = refined.loadings
+            return _replaced(found, Nested(chains).or_together(W) if free else W, rule)
     return _replaced(found, Nested(chains).answer(rule.kind), rule)
 
 

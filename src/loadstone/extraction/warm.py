@@ -5,6 +5,9 @@ adjusted variance, ``S_j = S - S O (O'SO)^+ O'S``. So each component in turn cli
 ``S_j``, and the total never falls. Linear relations (strict, uncorrelated) are left alone: a
 component that keeps the equations has nowhere to climb.
 
+The total depends on the order of the components: where the constraints are alike, it is that of
+the order in which each adds most to those before it, and so they are returned.
+
 Every climb is free at first. Where it gains nothing, a climb within fewer components would gain
 nothing either; where its end breaks the relation, a climb that keeps it follows.
 """
@@ -20,23 +23,24 @@ import numpy as np
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
 from loadstone.covariance.symmetric import pseudo_inverse
-from loadstone.extraction.linear_constraints import Candidate
+from loadstone.extraction.linear_constraints import Candidate, n_places
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.metrics import adjusted_from_scores
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
 from loadstone.solvers.search.few_places import best_feature
+from loadstone.solvers.search.restricted import FEW_FEATURES
 from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 
 #: Rise of the total, as a share of it, that counts as a gain.
 GAIN = 1e-5
 #: Rounds over all components; two are the rule.
 MAX_ROUNDS = 6
+#: Share of a rival that has to be there after one round.
+WITHIN_REACH = 0.98
 #: Exchanges of two features in one climb.
 N_EXCHANGES = 5
-#: Features up to which what is left is formed: a matrix is quicker to read than to derive.
-FEW_FEATURES = 512
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,11 @@ class Refined:
 
 
 def warm_refine(
-    S: Covariance, loadings: Array, constraints: Sequence[Constraint], rule: Orthogonality
+    S: Covariance,
+    loadings: Array,
+    constraints: Sequence[Constraint],
+    rule: Orthogonality,
+    rival: float = 0.0,
 ) -> Refined:
     """Components under the same constraints with at least the adjusted variance of ``loadings``.
 
@@ -62,11 +70,13 @@ def warm_refine(
         One for each component.
     rule : Orthogonality
         How the components relate to one another.
+    rival : float
+        What must be within reach after one round; where it is not, that is all.
     """
     r = loadings.shape[1]
     if r < 2 or rule.equations(constraints[0]):
         return Refined(loadings, settled=False)
-    state = _State.of(S, loadings)
+    state = _State.of(S, loadings, alike=_alike(constraints))
     refused = n_settled = 0
     for step in range(MAX_ROUNDS * r):
         j = step % r
@@ -74,9 +84,15 @@ def warm_refine(
         refused, n_settled = refused + 1, n_settled + free
         if better is not None:
             state, refused, n_settled = better, 0, 0
-        if refused == r:
+        hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
+        if refused == r or hopeless:
             break
-    return Refined(state.ordered(constraints), settled=refused == n_settled == r)
+    return Refined(state.ordered(), settled=refused == n_settled == r)
+
+
+def _alike(constraints: Sequence[Constraint]) -> bool:
+    """Whether components may change places: they share all of their constraints but the size."""
+    return len({n_places(constraint) for constraint in constraints}) == 1
 
 
 @dataclass(frozen=True)
@@ -87,20 +103,26 @@ class _State:
     W: Array
     SW: Array
     G: Array
+    alike: bool
 
     @classmethod
-    def of(cls, S: Covariance, W: Array) -> _State:
-        return cls._with(S, W, S @ W)
+    def of(cls, S: Covariance, W: Array, *, alike: bool) -> _State:
+        return cls._with(S, W, S @ W, alike=alike)
 
     @classmethod
-    def _with(cls, S: Covariance, W: Array, SW: Array) -> _State:
+    def _with(cls, S: Covariance, W: Array, SW: Array, *, alike: bool) -> _State:
         G = W.T.astype(np.float64) @ SW.astype(np.float64)
-        return cls(S, W, SW, (G + G.T) / 2)
+        return cls(S, W, SW, (G + G.T) / 2, alike)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Components in the order in which they are best, where they may change places."""
+        return _greedy_order(self.G) if self.alike else list(range(len(self.G)))
 
     @cached_property
     def total(self) -> float:
         """What all components explain together."""
-        return float(adjusted_from_scores(self.G).sum())
+        return float(adjusted_from_scores(self.G[np.ix_(self.order, self.order)]).sum())
 
     def others(self, j: int) -> Array:
         """The components beside j."""
@@ -123,13 +145,12 @@ class _State:
         """The same with ``w`` in the place of component j."""
         W, SW = self.W.copy(), self.SW.copy()
         W[:, j], SW[:, j] = w, self.S @ w
-        return self._with(self.S, W, SW)
+        return self._with(self.S, W, SW, alike=self.alike)
 
-    def ordered(self, constraints: Sequence[Constraint]) -> Array:
+    def ordered(self) -> Array:
         """Those that explain most first, where the constraints do not care."""
-        W = self.W[:, _greedy_order(self.G)]
-        allowed = all(c.allows(w) for c, w in zip(constraints, W.T, strict=True))
-        return W if allowed else self.W
+        result: Array = self.W[:, self.order]
+        return result
 
 
 def _greedy_order(G: Array) -> list[int]:
@@ -177,7 +198,7 @@ def _free(S: Covariance, w: Array, constraint: Constraint) -> Candidate:
         alone = best_feature(S, constraint)
         return Candidate(alone.w, alone.value)
     if isinstance(S, ExplicitCovariance) and is_tiny(S):
-        climbed = tiny_climb(S, w, constraint)
+        climbed = tiny_climb(S, w, constraint, sure=True)
         return Candidate(climbed.w, climbed.value)
     w, value = polish(S, w, constraint)
     return Candidate(*improve_by_exchange(S, w, value, constraint, N_EXCHANGES))

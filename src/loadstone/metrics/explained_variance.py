@@ -59,6 +59,12 @@ def adjusted_from_scores(G: Array) -> Array:
     m = G.shape[0]
     adjusted = np.zeros(m)
     negligible = 1e-12 * max(float(np.max(G.diagonal(), initial=0.0)), np.finfo(np.float64).tiny)
+    try:
+        independent = np.square(np.linalg.cholesky(G).diagonal())
+        if independent.min(initial=np.inf) > negligible:
+            return np.asarray(independent)
+    except np.linalg.LinAlgError:
+        pass
     for j in range(m):
         adjusted[j] = max(G[j, j], 0.0)
         if adjusted[j] <= negligible:

@@ -9,7 +9,7 @@ import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, ExplicitCovariance
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, materialise
 from loadstone.estimators.base import seeded
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
@@ -96,7 +96,7 @@ class PathSolver:
             w = self.path.loadings(constraint.n_nonzero)
             return Loadings(w[:, None], np.array([w @ (S @ w)]), 1, Stop.CONVERGED)
         if is_tiny(S) and starts is None:
-            begun = _tiny(_explicit(S), constraint)
+            begun = _tiny(materialise(S), constraint)
             return Loadings(begun.w[:, None], np.array([begun.value]), 1, Stop.CONVERGED)
         directions = [self.eigenvectors, column_starts(S, self.columns)]
         if starts is not None:
@@ -127,7 +127,7 @@ def loadings_of_sizes(model: SparsePCA, data: Reading, sizes: Array) -> Iterator
     rng, options = seeded(model.random_state), model.get_params(deep=False)
     if is_tiny(data.S):
         # The search of few features is one of matrices; the route must not change its answer.
-        data = replace(data, S=_explicit(data.S))
+        data = replace(data, S=materialise(data.S))
     with one_blas_thread():
         solver = PathSolver.on(data, sizes, nonnegative=model.nonnegative, effort=model.effort)
         for size in sizes:
@@ -140,13 +140,6 @@ def _components(S: Covariance, constraints: Sequence[Constraint], plan: Plan, se
     """One after another, then all of them in turn; stricter relations are not tried as well."""
     found = Chains(S, constraints, plan, seed, None).follow(plan.orthogonality).matrix
     return warm_refine(S, found, constraints[: found.shape[1]], plan.orthogonality).loadings
-
-
-def _explicit(S: Covariance) -> ExplicitCovariance:
-    if isinstance(S, ExplicitCovariance):
-        return S
-    every = np.arange(S.n_features)
-    return ExplicitCovariance(S.block(every, every), S.n_samples)
 
 
 def _tiny(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
+from loadstone.covariance import Array, Covariance, Support
 from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.solvers.climb import Climb
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
 from loadstone.solvers.search.few_places import best_feature
-from loadstone.solvers.search.restricted import restricted
-from loadstone.solvers.search.search import FEW_FEATURES, Search
+from loadstone.solvers.search.restricted import formed_where_few, restricted
+from loadstone.solvers.search.search import Search
 from loadstone.solvers.search.tiny import is_tiny
 
 #: Told of a stage of a search and the best variance so far; answers whether to stop.
@@ -48,6 +48,8 @@ class Portfolio:
         Operations for a step of all starts: where these allow more columns, there are more.
     n_climbed : int
         Starts that remain when they have been halved again and again; they climb by exchanges.
+    n_rugged : int
+        The same where hardly two of them end alike; no more than before where it is smaller.
     n_rounds : int
         Largest number of exchanges of each of them.
     n_parents, n_generations : int
@@ -80,9 +82,10 @@ class Portfolio:
     n_combinations: int = 64
     start_budget: float = 6e8
     n_climbed: int = 48
+    n_rugged: int = 384
     n_rounds: int = 100
-    n_parents: int = 10
-    n_generations: int = 6
+    n_parents: int = 20
+    n_generations: int = 20
     n_polished: int = 16
     n_exchanged: int = 8
     n_exchanges: int = 20
@@ -129,10 +132,7 @@ class Portfolio:
         features = working_set(S, constraint)
         if features is not None:
             return self._on_working_set(S, constraint, rng, starts, features)
-        if S.n_features < FEW_FEATURES and not isinstance(S, ExplicitCovariance):
-            everything = np.arange(S.n_features)
-            S = ExplicitCovariance(S.block(everything, everything), S.n_samples)
-        search = Search(S, constraint, starts, self.progress)
+        search = Search(formed_where_few(S), constraint, starts, self.progress)
         best = search.run(self)
         return Loadings(
             best.w[:, None],
@@ -205,6 +205,7 @@ _FAST = Portfolio(
     n_columns=64,
     start_budget=1e8,
     n_climbed=12,
+    n_rugged=0,
     n_generations=0,
     n_polished=6,
     n_exchanged=4,
@@ -218,8 +219,9 @@ _THOROUGH = Portfolio(
     n_combinations=256,
     start_budget=5e9,
     n_climbed=192,
-    n_parents=20,
-    n_generations=20,
+    n_rugged=768,
+    n_parents=30,
+    n_generations=40,
     n_polished=48,
     n_exchanged=16,
     n_exchanges=100,

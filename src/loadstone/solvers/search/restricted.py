@@ -1,4 +1,4 @@
-"""A covariance of some of its features, for a search among them."""
+"""A covariance of some of its features, for a search among them; of few of them, as a matrix."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ from loadstone.covariance import (
     ExplicitCovariance,
     LowRankCovariance,
     Support,
+    materialise,
 )
 from loadstone.covariance.containers import InMemoryRows
+
+#: Features up to which every column is a start, and a matrix is quicker to read than to derive.
+FEW_FEATURES = 512
+
+
+def formed_where_few(S: Covariance) -> Covariance:
+    """``S`` as a matrix where it has few features.
+
+    The search of few features is one of matrices: formed once, it is the same on every route.
+    """
+    return materialise(S) if S.n_features <= FEW_FEATURES else S
 
 
 def restricted(S: Covariance, features: Support) -> Covariance:

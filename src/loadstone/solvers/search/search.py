@@ -21,7 +21,7 @@ from loadstone.solvers.search.eigenvectors import search_eigenvectors
 from loadstone.solvers.search.em_support import em_support
 from loadstone.solvers.search.exchange_block import climb_by_exchange
 from loadstone.solvers.search.finish import EQUAL, Found, best_of, exchange_best, polish_block
-from loadstone.solvers.search.restricted import in_memory
+from loadstone.solvers.search.restricted import FEW_FEATURES, in_memory
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.screen import (
     Thresholds,
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 PILOT_COLUMNS = 24
 #: Rows of the pilot that go on, and their steps.
 PILOT_KEPT, PILOT_STEPS = 8, 2
-#: Features up to which every column is a start.
-FEW_FEATURES = 512
 #: Steps of all starts together where every column is one.
 STEPS_OF_ALL = 4
 #: What it takes to compare an entry with others, in multiplications.
 COMPARISON = 50
 #: Rows that climb at least, where a step of each takes long.
 FEW_CLIMBED = 4
+#: Share of climbs that end on hills of their own, from which on there are many hills.
+RUGGED = 0.5
 #: Generations without a better one after which there is no other.
 IDLE_GENERATIONS = 2
 #: Sizes up to which the greedy support is worth its one product per feature.
@@ -147,6 +147,14 @@ class Search:
         """The last candidates: halved, at rest, climbed, and crossed with each other."""
         costly = self._is_costly(effort)
         n = max(FEW_CLIMBED, effort.n_polished // 2) if costly else effort.n_climbed
+        block = self._halved(effort, n)
+        if in_memory(self.S):
+            block = self._climbed_and_crossed(block, effort, n)
+        return best_rows(self.space, block, effort.n_polished)[0]
+
+    def _halved(self, effort: Portfolio, n: int) -> SparseBlock:
+        """The ``n`` best starts, by a step between two halvings, at rest."""
+        costly = self._is_costly(effort)
         block = self._all_starts(effort)
         if not costly and not self.has_few_features and len(block) > n:
             # The first step says the least about where the others will lead.
@@ -157,9 +165,7 @@ class Search:
                 block = step(self.space, block, self.constraint)
         block, n_iter = settle(self.space, block, self.constraint, effort.max_iter)
         self.n_iter = max(self.n_iter, n_iter)
-        if in_memory(self.S):
-            block = self._climbed_and_crossed(block, effort, n)
-        return best_rows(self.space, block, effort.n_polished)[0]
+        return block
 
     def _is_costly(self, effort: Portfolio) -> bool:
         """Whether starts must be few: out of core, or where a step of each takes long."""
@@ -175,15 +181,25 @@ class Search:
         return float(self.S.n_features * (depth + COMPARISON))
 
     def _climbed_and_crossed(self, block: SparseBlock, effort: Portfolio, n: int) -> SparseBlock:
-        """Exchanges from every row; then again from between the best, as long as that gains."""
+        """Exchanges from every row; then again from between the best, as long as that gains.
+
+        Where hardly two rows end on the same hill, as in noise, the first are too few to have
+        met the highest, and many more climb.
+        """
         variance = self.S.diagonal()
 
         def climb(rows: SparseBlock) -> SparseBlock:
             return climb_by_exchange(self.space, rows, self.constraint, variance, effort.n_rounds)
 
         pool, values = best_rows(self.space, climb(block), n)
+        costly = self._is_costly(effort)
+        if not costly and effort.n_rugged > n and len(apart(pool, n)) > RUGGED * n:
+            n = effort.n_rugged
+            more = unknown(self._halved(effort, n), block)
+            if len(more):
+                pool, values = best_rows(self.space, joined([pool, climb(more)]), n)
         best, n_idle = values[0], 0
-        for _ in range(0 if self._is_costly(effort) else effort.n_generations):
+        for _ in range(0 if costly else effort.n_generations):
             parents = pool.take(apart(pool, effort.n_parents))
             children = unknown(crossed(self.space, parents, self.constraint), pool)
             if not len(children):

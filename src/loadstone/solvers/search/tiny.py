@@ -22,11 +22,14 @@ N_MIXTURES, N_MIXED = 16, 8
 #: Steps of all starts together.
 N_STEPS = 4
 #: Supports polished, exchanges of two features, and pairs tried for each of these.
-N_POLISHED, N_EXCHANGES, N_NEIGHBOURS = 8, 20, 8
+N_POLISHED, N_EXCHANGES, N_NEIGHBOURS = 16, 20, 8
+#: Supports from which features are exchanged, the share of the best they have at least, and the
+#: share of features that two of them have in common at most.
+N_ENDS, NEAR_BEST, MOST_SHARED = 8, 0.95, 0.8
 #: Projected power steps of non-negative loadings, and the loss at which they are finished.
 N_POWER, WORTH_FINISHING = 20, 1e-3
-#: Eigenvectors and steps where many sizes are searched in a hurry.
-N_HURRIED, N_HURRIED_STEPS = 16, 3
+#: Eigenvectors, steps and supports polished where many sizes are searched in a hurry.
+N_HURRIED, N_HURRIED_STEPS, N_HURRIED_POLISHED = 16, 3, 8
 #: Polishing rounds.
 N_ROUNDS = 10
 #: Largest support whose eigenpairs are found in a batch.
@@ -51,11 +54,21 @@ def tiny_search(
     best = values >= values[order[0]] * (1 - 1e-9)
     best[order[0]] = True
     found = [Found(W[row], float(values[row])) for row in np.flatnonzero(best)]
-    shared = (W[order] != 0) @ (W[order[0]] != 0)
-    other = order[shared < constraint.size / 2][:1]
-    ends = (order[0], *(other if other.size else order[1:2]))
-    found += [problem.exchanged(W[row], float(values[row])) for row in ends]
+    ends = _different(W[order], values[order], constraint.size)
+    found += problem.exchanged(W[order[ends]], values[order[ends]])
     return best_of(found)
+
+
+def _different(W: Array, values: Array, size: int) -> list[int]:
+    """Rows, best first, that are near the best and not too much like one before them; two at least."""
+    chosen = [0]
+    for row in range(1, len(W)):
+        if len(chosen) == N_ENDS or values[row] < NEAR_BEST * values[0]:
+            break
+        shared = (W[chosen] != 0) @ (W[row] != 0)
+        if shared.max() < MOST_SHARED * size:
+            chosen.append(row)
+    return chosen if len(chosen) > 1 else list(range(min(2, len(W))))
 
 
 def tiny_start(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
@@ -68,11 +81,13 @@ def tiny_start(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
     return Found(W[best], float(values[best]))
 
 
-def tiny_climb(S: ExplicitCovariance, w: Array, constraint: LoadingConstraint) -> Found:
-    """Where polishing and exchanges from ``w`` end."""
+def tiny_climb(
+    S: ExplicitCovariance, w: Array, constraint: LoadingConstraint, *, sure: bool = False
+) -> Found:
+    """Where polishing and exchanges from ``w`` end; ``sure`` for those exchanges that must gain."""
     problem = _Problem(S, constraint)
     W, values = problem.polished(problem.top(w[None]))
-    return problem.exchanged(W[0], float(values[0]))
+    return problem.exchanged(W, values, sure=sure)[0]
 
 
 class _Problem:
@@ -106,7 +121,7 @@ class _Problem:
         rows = [V, -V, self.A] if self.constraint.nonnegative else [V, self.A]
         top = self.steps(np.concatenate(rows), N_HURRIED_STEPS)
         distinct = {row.tobytes(): row for row in top}
-        return np.stack(list(distinct.values())[:N_POLISHED])
+        return np.stack(list(distinct.values())[:N_HURRIED_POLISHED])
 
     def steps(self, R: Array, n_steps: int) -> Support:
         """The places filled after some steps from each direction, best first."""
@@ -192,21 +207,45 @@ class _Problem:
             W[active], values[active] = V[better], reached[better]
         return W, values
 
-    def exchanged(self, w: Array, value: float) -> Found:
-        """Exchange two features while that helps; the most promising pairs are tried together."""
-        for _ in range(N_EXCHANGES):
-            supports = self.neighbours(w, value)
-            if not len(supports):
-                break
-            W, values = self.polished(supports)
-            best = int(np.argmax(values))
-            if not values[best] > value * self.gain:
-                break
-            w, value = W[best], float(values[best])
-        return Found(w, value)
+    def exchanged(self, W: Array, values: Array, *, sure: bool = False) -> list[Found]:
+        """Exchange two features of each row while that helps; promising pairs are tried together.
 
-    def neighbours(self, w: Array, value: float) -> Support:
-        """Supports after the exchanges with the largest eigenvalue on span{w without i, e_j}."""
+        ``sure``: only those that must gain.
+        """
+        found = [Found(w, float(value)) for w, value in zip(W, values, strict=True)]
+        active = list(range(len(found)))
+        for _ in range(N_EXCHANGES):
+            tried = [self.neighbours(found[row], sure=sure) for row in active]
+            active = [row for row, supports in zip(active, tried, strict=True) if len(supports)]
+            tried = [supports for supports in tried if len(supports)]
+            if not active:
+                break
+            W, values = self._polished_parts(tried)
+            ends = np.cumsum([len(supports) for supports in tried])
+            best = [
+                int(np.argmax(part)) + end - part.size
+                for part, end in zip(np.split(values, ends[:-1]), ends, strict=True)
+            ]
+            pairs = zip(active, best, strict=True)
+            gained = {row: at for row, at in pairs if values[at] > found[row].value * self.gain}
+            for row, at in gained.items():
+                found[row] = Found(W[at], float(values[at]))
+            active = list(gained)
+        return found
+
+    def _polished_parts(self, parts: list[Support]) -> tuple[Array, Array]:
+        """All parts in one batch, or each alone where non-negative loadings left places empty."""
+        if len({part.shape[1] for part in parts}) == 1:
+            return self.polished(np.concatenate(parts))
+        found = [self.polished(part) for part in parts]
+        return np.concatenate([W for W, _ in found]), np.concatenate([v for _, v in found])
+
+    def neighbours(self, found: Found, *, sure: bool) -> Support:
+        """Supports after the exchanges with the largest eigenvalue on span{w without i, e_j}.
+
+        ``sure``: only those where that is a gain.
+        """
+        w, value = found.w, found.value
         inside = w != 0
         movable, free = inside.copy(), ~inside
         movable[self.constraint.forced] = False
@@ -224,6 +263,8 @@ class _Problem:
         half = (kept - variance[entering, None]) / 2
         bound = kept - half + np.sqrt(half * half + cross * cross / rest)
         pairs = np.argsort(-bound, axis=None, kind="stable")[:N_NEIGHBOURS]
+        if sure:
+            pairs = pairs[bound.ravel()[pairs] > value * self.gain]
         joins, goes = entering[pairs // leaving.size], leaving[pairs % leaving.size]
         supports = np.where(support == goes[:, None], joins[:, None], support)
         supports.sort(axis=1)

@@ -1,0 +1,44 @@
+"""Components to begin from that are found together: rotated principal components, cut to size.
+
+One component after another takes what is best for itself, and where many features tell the same
+story the later ones are left with its rest. Principal components after a varimax rotation share
+the story out; cut to size they are a second place to climb from, at hardly any cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from loadstone.constraints import Constraint
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.search.restricted import in_memory
+from loadstone.solvers.varimax import varimax
+
+#: Digits of the eigenvectors, and of a rotation that is only a place to climb from.
+TOL, TURNED = 1e-4, 1e-3
+
+
+def rotated_components(S: Covariance, constraints: Sequence[Constraint]) -> Array | None:
+    """One component for each constraint; ``None`` where every product is a pass over a file.
+
+    Parameters
+    ----------
+    S : Covariance
+        The data.
+    constraints : sequence of Constraint
+        The first goes with the longest column after the rotation.
+    """
+    if not in_memory(S):
+        return None
+    values, V = leading_eigenpairs(S, len(constraints), TOL)
+    turned = varimax(V.astype(np.float64) * np.sqrt(np.maximum(values, 0)), tol=TURNED)
+    turned *= np.where(np.sum(turned**3, axis=0) < 0, -1, 1)
+    order = np.argsort(-np.linalg.norm(turned, axis=0), kind="stable")
+    columns = [
+        renormalise(S, constraint.best_loading(column.astype(S.dtype)), constraint)[0]
+        for constraint, column in zip(constraints, turned[:, order].T, strict=False)
+    ]
+    return np.column_stack(columns) if len(columns) == len(constraints) else None
