@@ -299,13 +299,17 @@ def reaches(Q, case, rows=None, limits=None):
         others = np.where(mine[rows, None] == np.arange(len(names)), 0, np.column_stack(sums))
         own = np.where(mine[rows, None] == mine, Q, 0)
         return best_of(own, case.per_group - 1) + best_of(others, case.size - 1), None
-    limits = np.zeros(len(Q)) if limits is None else limits
-    free = -np.sort(-np.maximum(Q[:, ~case.forced], limits[:, None]), axis=1)
-    room, width, at = case.room - ~case.forced[rows], free.shape[1], np.arange(len(Q))
-    count = np.clip(room, 0, width)
+    free, room = Q[:, ~case.forced], case.room - ~case.forced[rows]
+    if limits is None:
+        limits = np.zeros(len(Q))
+    else:
+        free = np.maximum(free, limits[:, None])
+    at, width, most = np.arange(len(Q)), free.shape[1], int(np.clip(room.max(), 0, free.shape[1]))
+    free = np.partition(free, width - most, axis=1)[:, width - most :] if most else free[:, :0]
+    free, count = -np.sort(-free, axis=1), np.clip(room, 0, width)
     sums = np.cumsum(np.pad(free, ((0, 0), (1, 0))), axis=1)[at, count]
     reach = Q[:, case.forced].sum(1) + sums + np.maximum(room - width, 0) * limits
-    edge = limits if not width else np.where(room >= width, limits, free[at, count - 1])
+    edge = limits if not most else np.where(room >= width, limits, free[at, count - 1])
     return reach, np.where(room > 0, edge, np.inf)
 
 
