@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from loadstone import certify
-from loadstone.certificates import bound_dual, bound_instant
+from loadstone.certificates import bound_dual, bound_instant, search_working_set
 from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.bound_wide_entries import largest_entries
 from loadstone.certificates.problem import SupportProblem
@@ -119,3 +119,15 @@ def test_certificates_are_those_of_data_in_memory(nonnegative, monkeypatch):
     assert found.ratio == pytest.approx(expected.ratio, abs=1e-3)
     S, _ = covariance_of(X)
     assert found.verify(S) <= found.upper_bound * (1 + 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_duals_that_cannot_help_take_no_pass(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((30, 1700))
+    monkeypatch.setattr(route, "READ_BYTES", 0)
+    monkeypatch.setattr(search_working_set, "rows_in_reach", lambda S: 10)
+    counted = Counted(X, n_columns=3)
+    with dask.config.set(scheduler="synchronous"):
+        found = certify(counted.array, n_nonzero=5)
+    assert counted.passes <= 7
+    assert found.upper_bound >= found.value

@@ -32,7 +32,7 @@ class LargestEntries(NamedTuple):
 
 def rows_in_reach(S: SampleGram) -> int:
     """Rows whose entries one pass may compute."""
-    work = max(ROW_WORK, 2.0 * S.n_rows**2 * S.n_features)
+    work = max(ROW_WORK, float(S.n_rows**2 * S.n_features))
     return int(min(S.room // 2, work / (2.0 * S.n_rows * S.n_features)))
 
 

@@ -37,7 +37,12 @@ from loadstone.certificates.search_case import (
 )
 from loadstone.certificates.search_dual import LEVELS
 from loadstone.certificates.search_known_block import KnownBlock
-from loadstone.certificates.search_working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
+from loadstone.certificates.search_working_set import (
+    LARGEST_SIZE,
+    LARGEST_SUPPORT,
+    is_hopeless,
+    tighten_large,
+)
 from loadstone.constraints import L1Budget
 from loadstone.covariance.flipped import FlippedCovariance
 from loadstone.covariance.sample_gram import SampleGram
@@ -275,6 +280,8 @@ def _tighten_root(
     """Working set where there are many features, all of them where few are (left)."""
     levels: tuple[float, ...] = LEVELS + FINE_LEVELS if fine else LEVELS
     if bounded.standing.problem is not None and _is_beyond_duals(bounded.standing.problem):
+        return bounded, S
+    if _n_open(bounded) > LARGEST_SIZE and is_hopeless(S, bounded.standing, incumbent.value):
         return bounded, S
     if _worth_branching(bounded, incumbent, limits) and _n_open(bounded) > LARGEST_SIZE:
         n_rounds = ROUNDS_OUT_OF_CORE if isinstance(S, SampleGram) else ROUNDS

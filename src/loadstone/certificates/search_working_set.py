@@ -21,11 +21,14 @@ from loadstone.certificates.bound_dual import (
     counted_squares,
     evaluate,
     limited_squares,
+    reach_limits,
 )
+from loadstone.certificates.bound_wide_entries import rows_in_reach
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.certificates.proof_tree import ProofNode, Standing, apply_evaluation
 from loadstone.certificates.search_case import Bounded, Incumbent, Limits, symmetric_block
 from loadstone.certificates.search_dual import LEVELS, OutsideFeatures, propose_dual
+from loadstone.covariance.sample_gram import SampleGram
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -87,6 +90,17 @@ def tighten_large(
         fractional = np.zeros(problem.features.size)
         fractional[np.searchsorted(problem.features, dual.features)] = proposal.fractional
     return _handed_on(S, standing, dual, fractional)
+
+
+def is_hopeless(S: Covariance, standing: Standing, value: float) -> bool:
+    """Whether features whose rows are out of reach keep every dual above the bound there is."""
+    problem = standing.problem
+    if not isinstance(S, SampleGram) or problem is None:
+        return False
+    variances = np.asarray(S.diagonal(), dtype=np.float64)[problem.features]
+    terms = bracket(4.0 * reach_limits(S, problem, variances), standing.bound - variances)
+    beyond = np.sort(terms)[::-1][rows_in_reach(S) :][: problem.n_nonzero]
+    return value + float(beyond.sum()) >= standing.bound
 
 
 def _handed_on(S: Covariance, standing: Standing, dual: Dual, fractional: Array) -> Bounded:
