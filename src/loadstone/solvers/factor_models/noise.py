@@ -135,7 +135,8 @@ class Noise:
         learned = self
         if learn:
             pairs = zip(self.shape, self.scale, counts, errors, strict=True)
-            points = np.array([_best_prior(*pair, self.largest) for pair in pairs])
+            # No model at all may be left to learn from.
+            points = np.array([_best_prior(*pair, self.largest) for pair in pairs]).reshape(-1, 2)
             learned = replace(self, shape=points[:, 0], scale=points[:, 1])
         a0 = np.broadcast_to(learned.shape[:, None], errors.shape)
         b0 = a0 * learned.scale[:, None]
