@@ -362,15 +362,16 @@ def factor_analysis(train, q):
     return FactorModel(fit.components_.T, fit.noise_variance_)
 
 
-#: Features from which on one split has to do.
-WIDE = 500
 #: Most components of our models: few where there are few rows, or where a fit is dear.
-MOST, MOST_FEW_ROWS = 20, 8
-FEW_ROWS = 100
+MOST, MOST_FEW_ROWS, MOST_MANY_VALUES = 20, 8, 12
+FEW_ROWS, MANY_VALUES = 100, 1e6
 #: Numbers of components of the rivals, as far as the data goes.
 SIZES = (*range(1, 9), 10, 12, 15, 20, 30, 40, 60, 80, 120)
-#: Splits into halves; each half is fitted, and the other one predicted.
-SPLITS, SPLITS_WIDE = 5, 1
+#: Values from which on data is split that often into halves; each half is fitted, and the other
+#: one predicted.
+SPLITS = {0: 5, 10_000: 2, 100_000: 1}
+#: Values times components from which on rows are not held out within a half.
+DEAR = 1e7
 NAMES = ("glass", "wine", "control charts", "faces", "nci60", "leukemia", "pbmc3k")
 
 
@@ -383,7 +384,12 @@ def scaled_halves(X, part):
 
 
 def most_components(X):
-    return min(MOST_FEW_ROWS if len(X) < FEW_ROWS else MOST, X.shape[1] - 2)
+    most = MOST_FEW_ROWS if len(X) < FEW_ROWS else MOST
+    return min(most if X.size < MANY_VALUES else MOST_MANY_VALUES, X.shape[1] - 2)
+
+
+def n_splits(X):
+    return SPLITS[max(level for level in SPLITS if X.size >= level)]
 
 
 def bayes_walk(S, test, most):
@@ -413,7 +419,7 @@ WALKS = {"bayes": bayes_walk, "l0": l0_walk}
 
 def by_rows(label, train, densities, most):
     """Held-out density at the number of components that rows of ``train`` choose by themselves."""
-    if label != "bayes":
+    if label != "bayes" or 2 * train.size * most > DEAR:
         return float("nan")
     folds = row_folds(train, 5, np.random.default_rng(5), standardize=True)
     found = held_out_likelihood(folds, SparseFactors().growth().models, most)
@@ -434,14 +440,13 @@ def real_row(name, label):
     X = real_data(name)
     if X is None:
         return None
-    wide, most = X.shape[1] > WIDE, most_components(X)
-    walk, rng = WALKS[label], np.random.default_rng(11)
+    walk, most, rng = WALKS[label], most_components(X), np.random.default_rng(11)
     whole = covariance_of(X, standardize=True)[0]
     start = time.process_time()
     model = walk(whole, np.zeros((2, X.shape[1])), most)[1]
     seconds = time.process_time() - start
     chosen, rows, best, cosines = [], [], [], []
-    for _ in range(SPLITS_WIDE if wide else SPLITS):
+    for _ in range(n_splits(X)):
         part = rng.permutation(len(X)) % 2 == 0
         found = []
         for half in (part, ~part):
@@ -475,11 +480,10 @@ def rival_row(name, label, fit):
     X = real_data(name)
     if X is None:
         return None
-    wide = X.shape[1] > WIDE
     sizes = [q for q in SIZES if q < min(X.shape[1], len(X) // 2 - 1)]
     rng, rows = np.random.default_rng(11), []
     start = time.process_time()
-    for _ in range(SPLITS_WIDE if wide else SPLITS):
+    for _ in range(n_splits(X)):
         part = rng.permutation(len(X)) % 2 == 0
         for half in (part, ~part):
             train, test, _ = scaled_halves(X, half)
@@ -543,7 +547,7 @@ def cells(row):
             str(row["components"]),
             ", ".join(map(str, row["sizes"])),
             f"{row['held_out']:.2f}",
-            f"{row['by_rows']:.2f}" if row["model"] == "bayes" else "",
+            "" if np.isnan(row["by_rows"]) else f"{row['by_rows']:.2f}",
         ]
     best = f"{row['best']:.2f} ({row['best_size']})" if row["model"] != "l0" else ""
     stability = f"{row['stability']:.2f}" if row["model"] in WALKS else ""
