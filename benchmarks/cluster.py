@@ -1,19 +1,24 @@
 """A real cluster of two processes with 1 GB each: passes, CPU, memory, and who survives.
 
-``python benchmarks/cluster.py [GIGABYTES] [FOLDER]`` writes zarr files into a temporary folder
-there and deletes them again: tall float32 data of that size (4 by default) with 1000 features in
-chunks of rows, and 2000 samples in column chunks of 10 000, of 0.4 times the size (200 000 features
-for 4 GB). Every call runs on ``LocalCluster(processes=True)``; its worker CPU is compared with a
-plain fused reduction (the Gram matrix of each block, summed) for the same number of passes.
+``python benchmarks/cluster.py [GIGABYTES] [FOLDER]`` writes zarr files into FOLDER, unless they are
+there: tall float32 data of that size (4 by default) with 1000 features in chunks of rows, and 2000
+samples in column chunks of 10 000, of 0.4 times the size (200 000 features for 4 GB). Every call
+runs on a ``LocalCluster(processes=True)`` and in a process of its own, so that peaks of memory are
+its own; its worker CPU is compared with a plain fused reduction (the Gram matrix of each block,
+summed) on the same workers, for the same number of passes. What was measured goes to
+``benchmarks/cluster.json`` call by call: a run that was stopped goes on where it was.
+
+``--again`` measures calls anew, ``--only=wide/certify,tall/SparsePCACV`` those alone.
 
 ``--scale`` measures what ``docs/scale.md`` compares with its model instead, at a thousandth of the
-sizes there, and writes ``benchmarks/scale.json``; then run ``python tools/make_scale.py``.
+sizes there, and writes ``benchmarks/scale.json``. ``python tools/make_scale.py`` prints both.
 """
 
 from __future__ import annotations
 
 import json
-import resource
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -41,6 +46,8 @@ from loadstone import (
 from loadstone.covariance import covariance_of
 from loadstone.covariance.passes import telling_passes
 
+#: Where measured cells are kept.
+CELLS = Path(__file__).parent / "cluster.json"
 CALLS: dict[str, Callable[[Any], Any]] = {
     "SparsePCA": lambda X: SparsePCA(3, n_nonzero=20).fit(X),
     "EMPCA": lambda X: EMPCA(3, n_nonzero=20).fit(X),
@@ -58,7 +65,9 @@ def cpu_of_workers(client: Client) -> float:
 
 
 def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Most memory this process had; ``ru_maxrss`` counts what its parent had as well."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def _moved(dask_worker: Any) -> int:
@@ -66,8 +75,6 @@ def _moved(dask_worker: Any) -> int:
 
 
 def _pids(client: Client) -> set[int]:
-    import os
-
     return set(client.run(os.getpid).values())
 
 
@@ -127,8 +134,7 @@ def plain(X: da.Array, *, wide: bool) -> None:
 def measured(client: Client, call: Callable[[Any], Any], X: da.Array) -> dict[str, Any]:
     """Passes, CPU of the workers, bytes between them, and peaks of memory; or the refusal."""
     pids, cpu, moved = _pids(client), cpu_of_workers(client), sum(client.run(_moved).values())
-    own = time.process_time()
-    refusal = ""
+    own, refusal = time.process_time(), ""
     with warnings.catch_warnings(), telling_passes(lambda *_, **__: None) as passes:
         warnings.simplefilter("ignore")
         try:
@@ -157,40 +163,63 @@ def cluster() -> LocalCluster:
     )
 
 
-def judge(gigabytes: float, folder: Path) -> None:
-    shapes = {
+def shapes(gigabytes: float) -> dict[str, tuple[tuple[int, int], tuple[int, int]]]:
+    """Shape and chunks of both data sets."""
+    return {
         "tall": ((int(gigabytes * 2.5e5), 1000), (10_000, 1000)),
         "wide": ((2000, max(20_000, int(gigabytes * 50_000))), (2000, 10_000)),
     }
-    for name, (shape, chunks) in shapes.items():
-        X = store(folder / f"{name}.zarr", shape, chunks)
-        rows = []
-        with cluster() as workers, Client(workers) as client:
-            start = cpu_of_workers(client)
-            plain(X, wide=name == "wide")
-            reduction = cpu_of_workers(client) - start
-            for call, run in CALLS.items():
-                m = measured(client, run, X)
-                ratio = m["worker_cpu"] / (max(1, m["passes"]) * reduction)
-                rows.append(
-                    [
-                        call,
-                        m["passes"],
-                        round(m["worker_cpu"], 1),
-                        round(ratio, 2),
-                        round(m["client_cpu"], 1),
-                        f"{m['worker_peak'] / 1e6:.0f}",
-                        f"{m['client_peak'] / 1e6:.0f}",
-                        m["lost"],
-                        m["refused"][:60],
-                    ]
-                )
-                print(name, *rows[-1], flush=True)
-        print(
-            f"\n{name}: {shape[0]} x {shape[1]} float32, plain reduction {reduction:.1f} s of CPU"
-        )
-        header = ["call", "passes", "worker CPU s", "x plain", "client CPU s"]
-        print(table([*header, "worker MB", "client MB", "workers lost", "refused"], rows))
+
+
+def judge(gigabytes: float, folder: Path, only: list[str], *, again: bool) -> None:
+    """Measure all calls that are not measured yet, each in a process of its own."""
+    done = json.loads(CELLS.read_text()) if CELLS.exists() else {}
+    for name, (shape, chunks) in shapes(gigabytes).items():
+        path = folder / f"{name}-{shape[0]}x{shape[1]}.zarr"
+        written = path / "written"
+        if not written.exists():
+            store(path, shape, chunks)
+            written.touch()
+        for call in CALLS:
+            cell = f"{name}/{call}"
+            if (only and cell not in only) or (cell in done and not again):
+                continue
+            command = [sys.executable, __file__, "--cell", cell, str(path)]
+            said = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True).stdout
+            found = json.loads(said.splitlines()[-1]) if said else {"failed": True}
+            done[cell] = {"shape": shape, **found}
+            CELLS.write_text(json.dumps(done, indent=1) + "\n")
+            print(cell, found, flush=True)
+    print(summary(done))
+
+
+def one_cell(cell: str, path: str) -> None:
+    """Print what one call needs, beside a plain reduction on the same workers."""
+    shape, call = cell.split("/")
+    X = da.from_zarr(path)
+    with cluster() as workers, Client(workers) as client:
+        start = cpu_of_workers(client)
+        plain(X, wide=shape == "wide")
+        reduction = cpu_of_workers(client) - start
+        wall = time.perf_counter()
+        found = measured(client, CALLS[call], X)
+        found |= {"wall": time.perf_counter() - wall, "plain_cpu": reduction}
+    print(json.dumps(found), flush=True)
+
+
+def summary(done: dict[str, Any]) -> str:
+    """All cells as a table."""
+    rows: list[list[object]] = []
+    for cell, m in sorted(done.items()):
+        if "failed" in m:
+            rows.append([cell, *["failed"] * 8])
+            continue
+        ratio = m["worker_cpu"] / (max(1, m["passes"]) * m["plain_cpu"])
+        cpu = [round(m["worker_cpu"], 1), round(ratio, 2), round(m["client_cpu"], 1)]
+        peaks = [f"{m['worker_peak'] / 1e6:.0f}", f"{m['client_peak'] / 1e6:.0f}"]
+        rows.append([cell, m["passes"], *cpu, *peaks, m["lost"], m["refused"][:60]])
+    header = ["call", "passes", "worker CPU s", "x plain", "client CPU s"]
+    return table([*header, "worker MB", "client MB", "workers lost", "refused"], rows)
 
 
 def _product(X: da.Array) -> None:
@@ -220,14 +249,19 @@ def scale(folder: Path) -> None:
 
 
 def main() -> None:
-    arguments = [a for a in sys.argv[1:] if a != "--scale"]
+    options = [a for a in sys.argv[1:] if a.startswith("--")]
+    arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if "--cell" in options:
+        one_cell(*arguments)
+        return
     gigabytes = float(arguments[0]) if arguments else 4.0
-    base = arguments[1] if len(arguments) > 1 else None
-    with tempfile.TemporaryDirectory(dir=base) as folder:
-        if "--scale" in sys.argv:
+    base = Path(arguments[1]) if len(arguments) > 1 else Path(tempfile.gettempdir())
+    if "--scale" in options:
+        with tempfile.TemporaryDirectory(dir=base) as folder:
             scale(Path(folder))
-        else:
-            judge(gigabytes, Path(folder))
+        return
+    only = [o.removeprefix("--only=").split(",") for o in options if o.startswith("--only=")]
+    judge(gigabytes, base, [cell for part in only for cell in part], again="--again" in options)
 
 
 if __name__ == "__main__":

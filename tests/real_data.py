@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import loadstone
-from loadstone.datasets import load_pitprops
+from loadstone.datasets import load_pitprops, scale_images
 
 #: Small tables that are always at hand.
 SHIPPED = Path(loadstone.__file__).parent / "datasets"
@@ -38,10 +38,7 @@ def cbcl_faces():
     The scaling of Lee and Seung that the papers' figures on this set rest on: raw grey
     values give a first component that is brightness alone.
     """
-    X = arrays("cbcl_faces.npz")["X"].astype(float)
-    X -= X.mean(axis=1, keepdims=True)
-    X /= X.std(axis=1, ddof=1, keepdims=True)
-    return np.floor(np.clip(X / 4 + 0.25, 0, 1) * 255)
+    return scale_images(arrays("cbcl_faces.npz")["X"])
 
 
 def glass():

@@ -70,3 +70,17 @@ def test_the_result_survives_a_file(adata, tmp_path):
     again = anndata.read_h5ad(tmp_path / "a.h5ad")
     np.testing.assert_array_equal(again.obsm["X_pca"], adata.obsm["X_pca"])
     assert again.uns["pca"]["params"]["method"] == "SparsePCA"
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_backed_file_is_read_by_blocks(adata, tmp_path, masked):
+    pytest.importorskip("dask", reason="dask is not installed")
+    for frame in (adata.obs, adata.var):
+        frame.index = frame.index.astype(object)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    mask = "highly_variable" if masked else None
+    sparse_pca(backed, 2, n_nonzero=3, mask_var=mask)
+    sparse_pca(adata, 2, n_nonzero=3, mask_var=mask)
+    np.testing.assert_allclose(backed.obsm["X_pca"], adata.obsm["X_pca"], atol=1e-10)
+    np.testing.assert_allclose(backed.varm["PCs"], adata.varm["PCs"], atol=1e-10)

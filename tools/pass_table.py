@@ -51,10 +51,11 @@ class Passes(NamedTuple):
 #: Methods that search on a working set: Gram matrix, first look, and three times all features.
 SEARCHED = Passes(1, 5)
 #: Methods that look at every feature again and again.
-ALL_FEATURES = Passes(1, 2, note="up to 128 MB of columns, refused with the size beyond")
+ALL_FEATURES = Passes(1, 1, note="up to 128 MB of columns, refused with the size beyond")
 STATED: dict[str, Passes] = {
     "SparsePCA": SEARCHED,
-    "SparsePCA, certified": Passes(1, 6, 3, "a fingerprint, and the bounds of each component"),
+    "SparsePCA, certify='instant'": Passes(1, 6, 3, "a fingerprint, and bounds of each component"),
+    "SparsePCA, certify='standard'": Passes(1, 15, 3, "duals of the first component"),
     "EMPCA": SEARCHED,
     "GreedyPCA": SEARCHED,
     "FeatureSelector": SEARCHED,
@@ -66,10 +67,11 @@ STATED: dict[str, Passes] = {
     "NSPCA": ALL_FEATURES,
     "ElasticNetPCA": ALL_FEATURES,
     "ExactSparsePCA": ALL_FEATURES,
-    "SparsePCACV": Passes(1, None, note="rows in memory where data is wide"),
+    "SparsePCACV": Passes(1, 6, note="for all folds and sizes together"),
     "cardinality_path": Passes(1, 6, note="whatever the number of sizes"),
     "cardinality_path, certified": Passes(1, 7, note="one reduction for the bounds of all sizes"),
-    "certify": Passes(1, 7),
+    "certify": Passes(1, 16, note="at most three rounds of duals on a working set"),
+    "certify, effort='instant'": Passes(1, 7),
     "stability_selection": Passes(1, None, note="covariances of random blocks of the rows"),
     "cross_validated_recovery": Passes(None, None, note="rows in memory"),
     "SampleCovariance.of": Passes(1, 1, note="features x features, as far as memory goes"),

@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from loadstone import EMPCA, ElasticNetPCA, GreedyPCA, ThresholdedPCA, cardinality_path
+from loadstone.datasets import scale_images
 
 folder = os.environ.get("LOADSTONE_DATA")
 if folder is None:
@@ -34,10 +35,7 @@ def load(name):
 # Faces of equal brightness and contrast. Their first component is positive nearly
 # everywhere, so for non-negative components it is removed first, as in the paper.
 
-faces = load("cbcl_faces.npz")
-faces -= faces.mean(axis=1, keepdims=True)
-faces /= faces.std(axis=1, ddof=1, keepdims=True)
-faces = np.floor(np.clip(faces / 4 + 0.25, 0, 1) * 255)
+faces = scale_images(load("cbcl_faces.npz"))
 faces = (faces - faces.mean(axis=0)) / faces.std(axis=0, ddof=1)
 first = np.linalg.eigh(faces.T @ faces)[1][:, -1]
 rest = faces - np.outer(faces @ first, first)

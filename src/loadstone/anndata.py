@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from loadstone.covariance.opened import opened
 from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.files.h5ad_files import named_layers
 
@@ -72,7 +73,9 @@ def sparse_pca(
     if copy:
         adata = adata.copy()
     allowed = _mask(adata, mask_var)
-    X = _matrix(adata, layer)[:, allowed]
+    # A backed matrix is read by blocks, and one that is used whole is not copied.
+    X = opened(_matrix(adata, layer))
+    X = X if allowed.all() else X[:, np.flatnonzero(allowed)]
     if estimator is None:
         estimator = SparsePCA(n_components, n_nonzero=n_nonzero, **parameters)
     elif parameters:

@@ -15,6 +15,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+#: Processes that are started at most, or four for each core where that is more.
+MOST_JOBS = 256
+
 
 class _Sections:
     """How many sections run with one thread, and what the last of them restores."""
@@ -63,6 +66,14 @@ def one_blas_thread() -> Iterator[None]:
         _SECTIONS.leave()
 
 
+def refuse_jobs(n_jobs: int | None) -> None:
+    """Refuse more processes than any machine can hold."""
+    most = max(MOST_JOBS, 4 * (os.cpu_count() or 1))
+    if n_jobs is not None and n_jobs > most:
+        msg = f"n_jobs={n_jobs} is more than {most} processes; use -1 for one on each core"
+        raise ValueError(msg)
+
+
 def in_parallel(
     f: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[Any]:
@@ -84,6 +95,7 @@ def in_parallel(
     """
     from sklearn.utils.parallel import Parallel, delayed
 
+    refuse_jobs(n_jobs)
     found: Iterator[Any] = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_with_one_thread)(f, call) for call in calls
     )

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-from loadstone import SampleCovariance, SparsePCA
+from loadstone import ExactSparsePCA, SampleCovariance, SparsePCA
 from loadstone.certificates import (
     CertificateError,
     JointCertificate,
@@ -199,3 +199,22 @@ def test_what_does_not_fit_is_refused():
         prove_together(S, rules, np.linalg.qr(np.ones((13, 2)) + W)[0])
     with pytest.raises(CertificateError, match="belong to several"):
         prove_together(S, rules, np.column_stack([W[:, 0], W[:, 0]]), "disjoint")
+
+
+def test_forced_features_of_disjoint_components_belong_to_the_first():
+    X = np.random.default_rng(0).standard_normal((30, 7))
+    model = ExactSparsePCA(2, n_nonzero=3, orthogonality="disjoint", forced=[1]).fit(X)
+    assert model.support_[0, 1]
+    assert not model.support_[1, 1]
+    for claim in model.joint_certificate_.claims:
+        assert claim.value <= claim.upper_bound
+    model.joint_certificate_.verify(X)
+
+
+def test_a_dual_that_begins_definite_is_searched():
+    # Sizes of one: the first dual leaves no direction positive, and the level has a logarithm.
+    rng = np.random.default_rng(50032)
+    X = rng.integers(0, 100, size=(30, 2)).astype(float)
+    for seed in range(5):
+        X[:, 0] += rng.standard_normal(30)
+        ExactSparsePCA(2, n_nonzero=1, random_state=seed).fit(X).joint_certificate_.verify(X)

@@ -1,6 +1,7 @@
 """datasets, path, help and version."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -53,12 +54,18 @@ def test_path_writes_a_table_and_a_picture(run, wine_csv, tmp_path):
     result = run("path", wine_csv, "--standardize")
     assert result.exit_code == 0, result.output
     assert "Suggested size: " in result.stdout
-    table = pd.read_csv(tmp_path / "path.csv")
+    folder = tmp_path / "wine-path"
+    table = pd.read_csv(folder / "path.csv")
     assert table["n_nonzero"].tolist() == list(range(1, 14))
     assert table["variance"].is_monotonic_increasing
-    assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "path.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(file.name for file in folder.iterdir()) == ["path.csv", "path.png"]
+    assert run("path", wine_csv).exit_code == 6
     answer = json.loads(run("path", wine_csv, "--json", "--force").stdout)
     assert 1 <= answer["suggested"] <= 13
+    refused = run("path", wine_csv, "-o", "path.csv")
+    assert refused.exit_code == 2
+    assert "give it no ending" in " ".join(refused.stderr.split())
 
 
 def test_fit_with_a_path_puts_a_slider_into_the_report(run, wine_csv, tmp_path):
@@ -81,9 +88,12 @@ def test_path_refuses_what_it_should(run, wine_csv, tmp_path):
     assert run("path", "nothing.csv").exit_code == 3
     (tmp_path / "bad.csv").write_text("a,b\nx,y\n")
     assert run("path", "bad.csv").exit_code == 4
-    (tmp_path / "path.png").write_text("mine")
-    assert run("path", wine_csv).exit_code == 6
-    assert (tmp_path / "path.png").read_text() == "mine"
+    for name in ("path.png", "notes.txt"):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / name).write_text("mine")
+        assert run("path", wine_csv, "-o", "out").exit_code == 6
+        assert (tmp_path / "out" / name).read_text() == "mine"
+        shutil.rmtree(tmp_path / "out")
 
 
 def test_path_on_a_full_disk_leaves_nothing(run, wine_csv, full_disk, nothing_left):

@@ -174,3 +174,12 @@ def test_a_budget_is_spent_as_its_dual_says(budget, nonnegative):
         assert (w**2).sum() == pytest.approx(1)
         assert d @ w == pytest.approx(best, rel=1e-6)
         assert not nonnegative or w.min() >= 0
+
+
+def test_forced_features_without_any_direction_keep_their_places():
+    constraint = LoadingConstraint(4, 1, forced=np.array([2]))
+    direction = np.array([1.0, 0.5, 0.0, 0.2])
+    for loading in (constraint.best_loading, constraint.shrunken_loading):
+        w = loading(direction)
+        assert constraint.allows(w)
+        np.testing.assert_array_equal(np.flatnonzero(w), [2])

@@ -175,6 +175,16 @@ def test_data_frames_keep_their_names(subject):
 
 
 @pytest.mark.parametrize("subject", subjects())
+def test_frames_of_polars_keep_their_names(subject):
+    polars = pytest.importorskip("polars", reason="polars is not installed here")
+    names = [f"f{i}" for i in range(12)]
+    model = clone(subject).fit(polars.DataFrame(small_data(), schema=names))
+    assert model.feature_names_in_.tolist() == names
+    expected = clone(subject).fit(pd.DataFrame(small_data(), columns=names))
+    assert not differences(answer(expected), answer(model), 1e-9)
+
+
+@pytest.mark.parametrize("subject", subjects())
 def test_weights_count_samples(subject):
     X, counts = small_data(), np.random.default_rng(0).integers(0, 4, 60)
     if is_entropy(subject):

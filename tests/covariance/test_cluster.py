@@ -26,7 +26,8 @@ from loadstone import (
     stability_selection,
 )
 from loadstone.covariance import cluster as module
-from loadstone.covariance import covariance_of, dask_rows
+from loadstone.covariance import covariance_of, dask_rows, working_set
+from loadstone.covariance import route as routes
 from loadstone.covariance.cluster import ClusterLostError, worker_memory
 
 distributed = pytest.importorskip("distributed", reason="the dask extra brings the cluster")
@@ -89,7 +90,7 @@ def stored(X, chunks, marker=None, *, deadly=False):
             da.from_delayed(
                 dask.delayed(read)(
                     X[i : i + chunks[0], j : j + chunks[1]],
-                    marker if (n, j) == (2, 0) else None,
+                    marker if (n, j) == (min(2, len(edges) - 1), 0) else None,
                     deadly=deadly,
                 ),
                 X[i : i + chunks[0], j : j + chunks[1]].shape,
@@ -120,6 +121,28 @@ ROUTES = {
     "certificate": lambda X: np.array([certify(X, n_nonzero=3, effort="instant").upper_bound]),
     "kept": lambda X: SampleCovariance.of(X).scatter,
 }
+
+
+WIDE_ROUTES = {
+    "components": lambda X: SparsePCA(2, n_nonzero=4).fit(X).components_,
+    "noise model": ROUTES["noise model"],
+    "path": ROUTES["path"],
+    "folds": ROUTES["folds"],
+    "certificate": lambda X: np.array([certify(X, n_nonzero=3).upper_bound]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("chunks", [(24, 150), (8, 400)], ids=["columns", "rows and columns"])
+@pytest.mark.parametrize("route", WIDE_ROUTES)
+def test_a_killed_worker_changes_no_bit_of_wide_data(client, tmp_path, monkeypatch, route, chunks):
+    monkeypatch.setattr(routes, "READ_BYTES", 0)
+    monkeypatch.setattr(working_set, "FIRST_SIZE", 64)
+    X = factors((24, 900))
+    marker = tmp_path / "killed"
+    found = WIDE_ROUTES[route](stored(X, chunks, str(marker)))
+    assert marker.exists()
+    np.testing.assert_array_equal(found, WIDE_ROUTES[route](stored(X, chunks)))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -294,3 +294,38 @@ def test_torn_foreign_and_missing_files_are_refused(tmp_path):
     with pytest.raises(CovarianceFileError, match="there is no file"):
         SampleCovariance.load(tmp_path / "none.npz")
     assert not is_sample_file(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_products_in_single_precision_have_the_digits_of_the_data(offset, weighted):
+    rng = np.random.default_rng(3)
+    X = (offset + rng.standard_normal((900, 7)) @ np.diag(np.arange(1, 8))).astype(np.float32)
+    X[:300] += np.float32(5)
+    w = rng.uniform(0.5, 2, 900) if weighted else None
+    part = np.repeat([1, 0, 2], 300)
+    part[::7] = 1
+    found = SampleCovariance.of_parts(X, w, part, 3, exact=False)
+    for i, C in enumerate(found):
+        rows, v = (
+            X[part == i].astype(np.float64),
+            np.ones(900)[part == i] if w is None else w[part == i],
+        )
+        mean = v @ rows / v.sum()
+        scatter = (rows - mean).T @ np.diag(v) @ (rows - mean)
+        scale = np.sqrt(np.outer(scatter.diagonal(), scatter.diagonal()))
+        assert np.abs(C.scatter - scatter).max() <= 3e-6 * scale.max()
+        assert (np.abs(C.scatter - scatter) <= 3e-6 * scale).all()
+        np.testing.assert_allclose(
+            C.mean + C.mean_rest, mean, atol=1e-6 * np.sqrt(scatter.diagonal() / v.sum()).max()
+        )
+        assert (np.abs(C.scatter.diagonal() - scatter.diagonal()) <= C.rounding).all()
+        assert C.covariance().matrix.dtype == np.float32
+
+
+def test_sums_in_single_precision_are_too_coarse_to_be_subtracted():
+    X = np.random.default_rng(0).standard_normal((400, 3)).astype(np.float32)
+    (whole,) = SampleCovariance.of_parts(X, exact=False)
+    (part,) = SampleCovariance.of_parts(X[:100], exact=False)
+    with pytest.raises(LostDigitsError):
+        whole - part

@@ -157,3 +157,18 @@ def test_sector_returns_have_the_structure_they_state():
     assert returns.feature_names[0] == "energy 1"
     with pytest.raises(ValueError, match="one per sector"):
         datasets.make_sector_returns(sizes=[3])
+
+
+def test_scaled_images_have_the_same_brightness_and_contrast():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(100, 101, (4, 50))
+    scaled = datasets.scale_images(np.vstack([X, 3 * X - 7, np.full((1, 50), 9.0)]))
+    np.testing.assert_array_equal(scaled[:4], scaled[4:8])
+    np.testing.assert_array_equal(scaled[8], 63)
+    assert scaled.min() >= 0
+    assert scaled.max() <= 255
+    # By hand for one pixel: (x - mean) / sd / 4 + 1/4, in 255 steps.
+    z = (X[0, 0] - X[0].mean()) / X[0].std(ddof=1)
+    assert scaled[0, 0] == np.floor(255 * np.clip(z / 4 + 0.25, 0, 1))
+    with pytest.raises(ValueError, match="reshape"):
+        datasets.scale_images(np.ones((2, 3, 3)))

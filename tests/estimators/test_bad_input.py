@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from loadstone import EMPCA, SparsePCA
+from loadstone.covariance import ExplicitCovariance
 from registry import sequential_estimators
 
 X = np.random.default_rng(0).standard_normal((20, 6))
@@ -249,3 +250,13 @@ def test_an_overflow_is_called_one_and_comes_without_warnings(scale):
     with pytest.raises(ValueError, match="rescale X") as caught:
         SparsePCA(n_nonzero=2).fit(X)
     assert "NaN" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"), [(np.nan, "contains NaN"), (9.0, "not symmetric")], ids=["NaN", "asymmetric"]
+)
+def test_a_covariance_object_is_checked_like_its_matrix(entry, said):
+    matrix = np.eye(3)
+    matrix[0, 1] = entry
+    with pytest.raises(ValueError, match=said):
+        SparsePCA(n_nonzero=2).fit_covariance(ExplicitCovariance(matrix))

@@ -29,7 +29,9 @@ def test_attributes_say_what_they_mean():
     X = parts(1)
     model = NSPCA(3, overlap_penalty=0.3, sparsity_penalty=0.1).fit(X)
     U = model.raw_components_.T
-    assert model.overlap_ == pytest.approx(np.linalg.norm(np.eye(3) - U.T @ U))
+    assert model.departure_ == pytest.approx(np.linalg.norm(np.eye(3) - U.T @ U))
+    W = model.components_
+    assert model.overlap_ == pytest.approx(np.linalg.norm(np.eye(3) - W @ W.T))
     np.testing.assert_allclose(U / np.linalg.norm(U, axis=0), model.components_.T)
     S = np.cov(X.T)
     np.testing.assert_allclose(
@@ -38,7 +40,8 @@ def test_attributes_say_what_they_mean():
     assert model.explained_variance_.sum() <= np.linalg.eigvalsh(S)[-3:].sum()
     alpha, beta = model.penalties_
     assert alpha == pytest.approx(0.3 * np.linalg.eigvalsh(S)[-1])
-    value = 0.5 * np.trace(U.T @ S @ U) - alpha / 4 * model.overlap_**2 - beta * U.sum()
+    assert beta == pytest.approx(0.1 * np.linalg.eigvalsh(S)[-1] / np.sqrt(12))
+    value = 0.5 * np.trace(U.T @ S @ U) - alpha / 4 * model.departure_**2 - beta * U.sum()
     scale = np.linalg.eigvalsh(S)[-1]
     assert model.objective_[0][-1] == pytest.approx(value / scale)
     np.testing.assert_allclose(
@@ -154,7 +157,7 @@ def test_components_that_repeat_others_are_not_returned():
     with pytest.warns(UserWarning, match="1 component\\(s\\) found, fewer than asked for"):
         model = NSPCA(2).fit(X[:, :1])
     np.testing.assert_array_equal(model.components_, [[1.0]])
-    with pytest.warns(UserWarning, match="the others repeat"):
+    with pytest.warns(UserWarning, match="no more features vary"):
         model = NSPCA(3).fit(X)
     assert model.n_components_ == len(model.raw_components_) == 2
     assert (model.explained_variance_ > 0).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from loadstone import SpannogramPCA, load_model, save_model
+from real_data import arrays
 from solvers.spannogram_oracles import brute_force
 
 
@@ -240,3 +241,27 @@ def test_everything_it_proved_survives_a_file(tmp_path):
     assert again.method_ == model.method_
     for kept, original in zip(again.low_rank_factors_, model.low_rank_factors_, strict=True):
         assert np.array_equal(kept, original)
+
+
+def test_without_a_second_look_the_loadings_are_those_of_the_search():
+    X = spiked_data(3)
+    model = SpannogramPCA(n_nonzero=4, rank=2, method="exact", second_look=False).fit(X)
+    V, c = model.low_rank_factors_[0], model.directions_[0]
+    height = np.maximum(V @ c, 0)
+    height[np.argsort(-height)[4:]] = 0
+    np.testing.assert_allclose(model.components_[0], height / np.linalg.norm(height), atol=1e-12)
+    second = SpannogramPCA(n_nonzero=4, rank=2, method="exact").fit(X)
+    assert second.marginal_variance_[0] >= model.marginal_variance_[0]
+    # The paper's ratio, from its formula: an exact search has no epsilon.
+    value = np.sum((V.T @ model.components_[0]) ** 2)
+    gap = np.linalg.eigvalsh(np.cov(X.T))[-3]
+    assert model.published_ratio_[0] == pytest.approx(value / (value + gap))
+    with pytest.raises(ValueError, match="second_look=True"):
+        SpannogramPCA(n_nonzero=4, polish=True, second_look=False).fit(X)
+
+
+@pytest.mark.papers
+def test_the_ratio_of_the_paper_on_its_spectra():
+    X = arrays("lrs.npz")["X"].astype(float)
+    model = SpannogramPCA(n_nonzero=20, method="net", second_look=False).fit(X)
+    assert model.published_ratio_[0] == pytest.approx(0.858, abs=0.002)

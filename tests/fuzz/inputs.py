@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +11,15 @@ import numpy as np
 from scipy import sparse
 
 from loadstone._sklearn_compat import StrOptions
+from registry import constraints
 
-SHAPES = [(2, 1), (1, 3), (2, 2), (3, 8), (5, 30), (12, 5), (30, 4), (25, 12), (40, 20), (9, 60)]
+#: Small ones find what large ones do, and thousands of them are affordable.
+SHAPES = [
+    (2, 1), (1, 3), (2, 2), (3, 8), (5, 14), (12, 5), (12, 5), (30, 4), (30, 4), (8, 8), (8, 8),
+    (20, 9), (20, 9), (40, 16), (7, 40),
+]  # fmt: skip
+#: Searches and proofs that take a tenth of a second on the last two.
+LONG = {"ExactSparsePCA", "SparseNoisyPCA", "SparseProbabilisticPCA"}
 
 
 def _gaussian(rng, n, d):
@@ -115,6 +123,14 @@ def _frame(X):
     return pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
 
 
+def _memmap(X):
+    # A file of its own per array, which ends with it.
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+    mapped[:] = X
+    return mapped
+
+
 #: Ways to hand the same numbers over; an answer must not depend on them.
 CONTAINERS = {
     "array": np.ascontiguousarray,
@@ -127,6 +143,8 @@ CONTAINERS = {
     "csr": sparse.csr_array,
     "csc": sparse.csc_matrix,
     "coo": sparse.coo_array,
+    "bsr": sparse.bsr_array,
+    "memmap": _memmap,
     "dask": _dask,
 }
 DTYPES = ["float64", "float64", "float64", "float32", "float32", "int64", "uint8", "bool"]
@@ -141,11 +159,16 @@ VALUES = {
     "n_init": [1, 2, 4],
     "rank": [1, 2],
     "random_state": [0, 1, 2],
+    "forced": [[0], [1]],
+    "forbidden": [[0], [2, 1]],
+    "warm_start": [False, True],
     # A full proof may take a minute per component, which is another matter.
     "certify": [False, "instant"],
 }
-#: Fits with these run for a minute on inputs of no interest, or need something drawn with them.
-LEFT_ALONE = {"callbacks", "groups", "n_jobs", "n_nonzeros", "cv", "time_limit", "warm_start"}
+#: Other processes, and clocks, have tests of their own.
+LEFT_ALONE = {"n_jobs", "time_limit"}
+#: What every fit of a class gets, because its defaults search for long.
+ALWAYS = {"SparsePCACV": {"cv": [2, 3], "n_nonzeros": [(1,), (1, 2), "auto"], "effort": ["fast"]}}
 
 
 @dataclass(frozen=True)
@@ -158,39 +181,60 @@ class Input:
     X: Any
     dense: np.ndarray
     parameters: dict[str, Any] = field(default_factory=dict)
+    weights: np.ndarray | None = None
+
+    @property
+    def fit_parameters(self) -> dict[str, Any]:
+        """What ``fit`` gets besides the data."""
+        return {} if self.weights is None else {"sample_weight": self.weights}
 
     def __str__(self) -> str:
         shape, dtype = self.dense.shape, self.dense.dtype
+        weighted = "" if self.weights is None else "weighted "
         return (
-            f"seed {self.seed}: {self.numbers} {shape} {dtype} {self.container} {self.parameters}"
+            f"seed {self.seed}: {self.numbers} {shape} {dtype} {self.container} {weighted}"
+            f"{self.parameters}"
         )
 
 
-def make(cls, seed):
-    """The input a seed stands for, for one class of estimators."""
+def make(subject, seed):
+    """The input a seed stands for, for a class of estimators or the name of a function."""
     rng = np.random.default_rng(seed)
-    n, d = SHAPES[rng.integers(len(SHAPES))]
+    name = subject if isinstance(subject, str) else subject.__name__
+    kind, dense = _numbers(rng, SHAPES[:-2] if name in LONG else SHAPES)
+    container = list(CONTAINERS)[rng.integers(len(CONTAINERS))]
+    if isinstance(subject, str):
+        return Input(seed, kind, container, CONTAINERS[container](dense), dense)
+    weights = None
+    if rng.random() < 0.15:
+        weights = rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], size=dense.shape[0])
+    return Input(
+        seed, kind, container, CONTAINERS[container](dense), dense,
+        _parameters(subject, dense.shape[1], rng), weights,
+    )  # fmt: skip
+
+
+def _numbers(rng, shapes=SHAPES):
+    n, d = shapes[rng.integers(len(shapes))]
     kind = NUMBERS[rng.integers(len(NUMBERS))]
     dtype = np.dtype(DTYPES[rng.integers(len(DTYPES))])
     with np.errstate(all="ignore"):
         numbers = np.asarray(kind(rng, n, d))
         if dtype.kind in "iub":
             numbers = np.clip(np.nan_to_num(numbers), 0 if dtype.kind != "i" else -100, 100)
-        dense = numbers.astype(dtype)
-    container = list(CONTAINERS)[rng.integers(len(CONTAINERS))]
-    return Input(
-        seed, kind.__name__.strip("_"), container, CONTAINERS[container](dense), dense,
-        _parameters(cls, rng),
-    )  # fmt: skip
+        return kind.__name__.strip("_"), numbers.astype(dtype)
 
 
-def _parameters(cls, rng):
+def _parameters(cls, n_features, rng):
     """About a third of the parameters, each with a value its own rule allows."""
-    chosen = {}
+    always = ALWAYS.get(cls.__name__, {})
+    chosen = {name: values[rng.integers(len(values))] for name, values in always.items()}
     for name in inspect.signature(cls).parameters:
-        if name in LEFT_ALONE or rng.random() > 0.35:
+        if name in LEFT_ALONE or name in chosen or rng.random() > 0.3:
             continue
         values = VALUES.get(name) or _options(cls._parameter_constraints.get(name, []))
+        if name == "constraint" and rng.random() < 0.5 and n_features >= 4:
+            values = constraints(n_features)
         if values:
             chosen[name] = values[rng.integers(len(values))]
     return chosen

@@ -6,19 +6,27 @@ import warnings
 from contextlib import contextmanager
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from fitted_state import answer, differences
-from fuzz.inputs import CONTAINERS
+from fitted_state import answer
 
 #: Sentences of the package; whatever else is warned of is a defect.
 EXPECTED = (ConvergenceWarning, UserWarning)
 #: Words that only other packages use, or that no one can act on.
 FOREIGN = ("HistGradient", "broadcast", "SVD did not", "singular matrix", "object is not")
+#: What a refusal may be. Memory that is not there is refused in a sentence as well.
+REFUSALS = (ValueError, TypeError)
 
 
 class ViolationError(AssertionError):
     """A property that did not hold."""
+
+
+def require(holds, what):
+    """Raise where something does not hold."""
+    if not holds:
+        raise ViolationError(what)
 
 
 @contextmanager
@@ -33,145 +41,145 @@ def told():
             raise ViolationError(msg)
 
 
-def check(cls, given):
-    """Fit, and look at everything that must hold; whether it was fitted or refused."""
-    before = _copy(given)
+def fitted(cls, given, X=None):
+    """A model of the input, or of other data with its parameters; silent but for sentences."""
+    model = cls(**{name: _own(value) for name, value in given.parameters.items()})
+    with told():
+        return model.fit(given.X if X is None else X, **given.fit_parameters)
+
+
+def _own(value):
+    return list(value) if isinstance(value, list) else value
+
+
+def check_fit(cls, given):
+    """The fitted model, or ``None`` where it was refused; either way everything must hold."""
+    before = given.dense.copy(), repr(given.parameters)
     model = cls(**given.parameters)
     try:
         with told():
-            model.fit(given.X)
-    except (ValueError, TypeError) as error:
-        _is_a_sentence(error)
-        _unchanged(given, before)
-        if vars(model).keys() - set(model.get_params()):
-            msg = f"a refused fit left {vars(model).keys() - set(model.get_params())}"
-            raise ViolationError(msg) from error
-        return "refused"
-    _unchanged(given, before)
+            model.fit(given.X, **given.fit_parameters)
+    except REFUSALS as error:
+        is_a_sentence(error)
+        unchanged(given, before)
+        left = vars(model).keys() - set(model.get_params())
+        require(not left, f"a refused fit left {left}")
+        return None
+    unchanged(given, before)
+    clone(model)
     _components(model, given)
-    _again(cls, model, given)
-    _other_container(cls, model, given)
-    return "fitted"
+    _projects(model, given)
+    return model
 
 
-def _is_a_sentence(error):
+def is_a_sentence(error):
+    """An error must say something, in words of the package."""
     text = str(error)
     if not text or any(word in text for word in FOREIGN):
         msg = f"not a sentence of ours: {type(error).__name__}: {text}"
         raise ViolationError(msg) from error
 
 
-def _copy(given):
-    return given.dense.copy(), dict(given.parameters)
-
-
-def _unchanged(given, before):
+def unchanged(given, before):
+    """Neither data nor parameters may be touched."""
     dense, parameters = before
-    if not np.array_equal(_dense(given.X), dense, equal_nan=True):
-        msg = "the data was modified"
-        raise ViolationError(msg)
-    if given.parameters != parameters:
-        msg = "the parameters were modified"
-        raise ViolationError(msg)
+    require(np.array_equal(as_dense(given.X), dense, equal_nan=True), "the data was modified")
+    require(repr(given.parameters) == parameters, "the parameters were modified")
 
 
-def _dense(X):
+def as_dense(X):
+    """The numbers of any container."""
     if hasattr(X, "compute"):
         X = X.compute()
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     return X.astype(float) if X.dtype.kind == "f" else X
 
 
-def _require(holds, what):
-    if not holds:
-        raise ViolationError(what)
-
-
-def _components(model, given):
-    """Finite, of unit length, of the size and sign asked for, and no more variance than there is."""
-    for name, value in answer(model).items():
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            _require(np.isfinite(value).all() or name in MAY_BE_INFINITE, f"{name} is not finite")
-    W = getattr(model, "components_", None)
-    if W is None:
-        return
-    loose = 1e-4 if given.dense.dtype == np.float32 else 1e-8
-    lengths = np.linalg.norm(np.asarray(W, dtype=float), axis=1)
-    if getattr(model, "unit_components_", True) and "Probabilistic" not in type(model).__name__:
-        _require(np.allclose(lengths, 1, atol=loose), f"lengths {lengths}")
-    _sizes(model, W)
-    if model.get_params().get("nonnegative") is True:
-        _require((W >= 0).all(), "a negative loading")
-    _variances(model, loose)
+def looseness(given):
+    """Digits that the precision of the data leaves."""
+    return 1e-3 if given.dense.dtype == np.float32 else 1e-6
 
 
 #: Features that are never selected score minus infinity; limits nobody set are infinite.
 MAY_BE_INFINITE = {"scores_", "penalties_", "hyperparameters_", "criteria_"}
 
 
+def _components(model, given):
+    """Finite, of unit length, of the size and sign asked for, and no more variance than there is."""
+    for name, value in answer(model).items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            require(np.isfinite(value).all() or name in MAY_BE_INFINITE, f"{name} is not finite")
+    W = vars(model).get("components_")
+    if W is None:
+        return
+    loose = 1e-4 if given.dense.dtype == np.float32 else 1e-8
+    lengths = np.linalg.norm(np.asarray(W, dtype=float), axis=1)
+    require(np.allclose(lengths, 1, atol=loose), f"lengths {lengths}")
+    _sizes(model, W)
+    if model.get_params().get("nonnegative") is True:
+        require((W >= 0).all(), "a negative loading")
+    _variances(model, loose)
+    _no_more_than_pca(model, given)
+
+
 def _sizes(model, W):
     size = model.get_params().get("n_nonzero")
-    if type(size) is int and hasattr(model, "supports_"):
+    constraint = model.get_params().get("constraint")
+    if type(size) is int and "support_" in vars(model):
         counts = (W != 0).sum(axis=1)
-        _require((counts <= size).all(), f"sizes {counts}, {size} asked for")
+        require((counts <= size).all(), f"sizes {counts}, {size} asked for")
+    if constraint is not None:
+        rule = constraint.bound_to(W.shape[1]) if hasattr(constraint, "bound_to") else constraint
+        broken = [rule.broken_rule(w) for w in W]
+        require(not any(broken), f"{broken}")
+    for name, holds in (("forbidden", lambda w: not w.any()), ("forced", lambda w: True)):
+        features = model.get_params().get(name)
+        if features is not None:
+            require(holds(W[:, features]), f"{name} features {features} are used")
 
 
 def _variances(model, loose):
-    total = getattr(model, "total_variance_", None)
-    explained = getattr(model, "explained_variance_", None)
+    total = vars(model).get("total_variance_")
+    explained = vars(model).get("explained_variance_")
     if total is None or explained is None:
         return
-    _require((np.asarray(explained) >= -loose * total).all(), f"negative variance {explained}")
-    _require(np.sum(explained) <= total * (1 + loose), f"{np.sum(explained)} of {total}")
-    recovered = getattr(model, "recovered_variance_ratio_", None)
+    require((np.asarray(explained) >= -loose * total).all(), f"negative variance {explained}")
+    require(np.sum(explained) <= total * (1 + loose), f"{np.sum(explained)} of {total}")
+    recovered = vars(model).get("recovered_variance_ratio_")
     if recovered is not None and np.size(recovered):
-        _require(np.max(recovered) <= 1 + loose, f"recovered {recovered}")
-        _require((np.diff(recovered) >= -loose).all(), f"recovered falls: {recovered}")
+        require(np.max(recovered) <= 1 + loose, f"recovered {recovered}")
+        require((np.diff(recovered) >= -loose).all(), f"recovered falls: {recovered}")
+    bound = vars(model).get("upper_bound_")
+    if bound is not None and np.size(bound) and np.size(explained):
+        # Both are rounded, each on its way, in the precision of the data.
+        least = explained[0] * (1 - (1e-6 if loose > 1e-6 else 1e-9))
+        require(bound[0] >= least, f"bound {bound[0]} < {explained[0]}")
 
 
-def _again(cls, model, given):
-    """The same fit gives the same, bit by bit; a refused refit leaves what was there."""
+def _no_more_than_pca(model, given):
+    """Adjusted variance of r components is at most the sum of the r largest eigenvalues."""
+    explained = vars(model).get("explained_variance_")
+    if explained is None or given.weights is not None or given.dense.dtype == np.float32:
+        return
+    X = given.dense.astype(float)
+    if not np.isfinite(X).all():
+        return
+    X = X - X.mean(axis=0)
+    if model.scale_ is not None:
+        X = X / np.where(model.scale_ > 0, model.scale_, 1)
+    values = np.linalg.svd(X, compute_uv=False) ** 2 / max(1, len(X) - 1)
+    most = np.cumsum(np.pad(values, (0, len(explained))))[: len(explained)]
+    together = np.cumsum(explained)
+    # Means far from zero leave fewer digits.
+    slack = 1e-6 * values.sum()
+    require((together <= most + slack).all(), f"{together} where PCA has {most}")
+
+
+def _projects(model, given):
+    """Scores of the data itself are finite."""
+    if not hasattr(model, "transform"):
+        return
     with told():
-        twin = cls(**given.parameters).fit(given.X)
-    _same(_untimed(model), _untimed(twin), 0.0, "a second fit")
-    broken = np.full((5, given.dense.shape[1]), np.inf)
-    try:
-        twin.fit(broken)
-    except ValueError:
-        _same(answer(model), answer(twin), 0.0, "a refused refit")
-    else:
-        msg = "infinite data was fitted"
-        raise ViolationError(msg)
-
-
-def _untimed(model):
-    """Without bounds of proofs that a clock may end."""
-    timed = {"upper_bound_", "gap_"} if "time_limit" in model.get_params() else set()
-    return {name: value for name, value in answer(model).items() if name not in timed}
-
-
-def _other_container(cls, model, given):
-    """C and Fortran order are the same table; so is every other container, up to rounding."""
-    if given.container in EXACT and given.dense.dtype.kind == "f":
-        other = EXACT[1 - EXACT.index(given.container)]
-        with told():
-            twin = cls(**given.parameters).fit(CONTAINERS[other](given.dense))
-        variance = getattr(model, "explained_variance_", None)
-        if variance is not None:
-            loose = 1e-3 if given.dense.dtype == np.float32 else 1e-6
-            _same(
-                {"explained": np.sum(variance)},
-                {"explained": np.sum(twin.explained_variance_)},
-                loose,
-                f"{given.container} and {other}",
-            )
-
-
-EXACT = ("array", "Fortran")
-
-
-def _same(first, second, tol, what):
-    found = differences(first, second, tol)
-    if found:
-        msg = f"{what} differs: {found[:3]}"
-        raise ViolationError(msg)
+        Z = as_dense(model.transform(given.X))
+    require(len(Z) == len(given.dense), f"{len(Z)} scores for {len(given.dense)} samples")
+    require("components_" not in vars(model) or np.isfinite(Z).all(), "scores are not finite")

@@ -1,6 +1,6 @@
-"""Many inputs per estimator, and every violation with the seed that repeats it.
+"""Many inputs per estimator and function, and every violation with the seed that repeats it.
 
-python tests/fuzz/run.py --inputs 10000 --first 0 [--only EMPCA SparsePCA] [--limit 20]
+python tests/fuzz/run.py --inputs 10000 --first 0 [--only EMPCA certify] [--limit 20]
 """
 
 from __future__ import annotations
@@ -16,13 +16,26 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from fuzz.functions import FUNCTIONS, check_function
 from fuzz.inputs import make
-from fuzz.properties import check
+from fuzz.properties import check_fit
+from fuzz.relations import check_relation
 from registry import estimators
 
 
 class TooLongError(Exception):
     """An input of a few numbers that keeps a fit busy."""
+
+
+def check(cls, given):
+    """Fit, and look at everything that must hold; ``fitted`` or ``refused``."""
+    if cls in FUNCTIONS:
+        return check_function(cls, given)
+    model = check_fit(cls, given)
+    if model is None:
+        return "refused"
+    check_relation(cls, model, given)
+    return "fitted"
 
 
 def outcome(cls, seed, limit):
@@ -46,6 +59,11 @@ def outcome(cls, seed, limit):
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
+def name_of(subject):
+    """A class of estimators, or a function by its name."""
+    return subject if isinstance(subject, str) else subject.__name__
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=200)
@@ -54,18 +72,19 @@ def main():
     parser.add_argument("--only", nargs="*")
     asked = parser.parse_args()
     bad = 0
-    for cls in estimators():
-        if asked.only and cls.__name__ not in asked.only:
+    for cls in (*estimators(), *FUNCTIONS):
+        name = name_of(cls)
+        if asked.only and name not in asked.only:
             continue
         found, began = Counter(), time.process_time()
         for seed in range(asked.first, asked.first + asked.inputs):
             said, given = outcome(cls, seed, asked.limit)
             found[said if said in ("fitted", "refused") else "violated"] += 1
             if said not in ("fitted", "refused"):
-                print(f"  {cls.__name__} {given}\n    {said}", flush=True)
+                print(f"  {name} {given}\n    {said}", flush=True)
         bad += found["violated"]
         seconds = time.process_time() - began
-        print(f"{cls.__name__:24} {dict(found)} {seconds:.0f} s", flush=True)
+        print(f"{name:24} {dict(found)} {seconds:.0f} s", flush=True)
     return bad > 0
 
 

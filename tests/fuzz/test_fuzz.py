@@ -2,13 +2,14 @@
 
 import pytest
 
-from fuzz.run import outcome
+from fuzz.functions import FUNCTIONS
+from fuzz.run import name_of, outcome
 from registry import estimators
 
 N_INPUTS = 12
 
 
-@pytest.mark.parametrize("cls", estimators(), ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", [*estimators(), *FUNCTIONS], ids=name_of)
 def test_every_property_holds_for_inputs_nobody_would_think_of(cls):
     found = [outcome(cls, seed, 120) for seed in range(1000, 1000 + N_INPUTS)]
     violated = [f"{given}: {said}" for said, given in found if said not in ("fitted", "refused")]

@@ -1,11 +1,18 @@
 """Adjusted variance against the QR of the scores it is defined by."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.covariance import covariance_of
-from loadstone.metrics import adjusted_variance, marginal_variance, score_correlation, span_variance
+from loadstone.covariance import ExplicitCovariance, covariance_of
+from loadstone.metrics import (
+    adjusted_variance,
+    jaccard,
+    marginal_variance,
+    score_correlation,
+    span_variance,
+)
 
 
 @given(seed=st.integers(0, 10_000), m=st.integers(1, 6))
@@ -33,3 +40,33 @@ def test_a_repeated_component_adds_nothing():
     assert adjusted[1] < 1e-12
     assert adjusted[2] > 0
     np.testing.assert_allclose(marginal_variance(S, W)[:2], X[:, 0].var(ddof=1))
+
+
+def test_adjusted_variance_of_orthogonal_loadings():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((30, 5))
+    W = rng.standard_normal((5, 3))
+    W /= np.linalg.norm(W, axis=0)
+    S = np.cov(X.T)
+    # Gram-Schmidt by hand, one loading after another.
+    expected, before = [], np.zeros((5, 0))
+    for w in W.T:
+        q = w - before @ (before.T @ w)
+        q /= np.linalg.norm(q)
+        expected.append(q @ S @ q)
+        before = np.column_stack([before, q])
+    found = adjusted_variance(ExplicitCovariance(S), W, method="loadings")
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    repeated = adjusted_variance(ExplicitCovariance(S), W[:, [0, 0]], method="loadings")
+    assert repeated[1] == 0
+    with pytest.raises(ValueError, match="'scores' or 'loadings'"):
+        adjusted_variance(ExplicitCovariance(S), W, method="angles")
+
+
+def test_jaccard_counts_features_in_both_and_in_either():
+    assert jaccard([1, 0, -2.0, 0], [0.1, 0, 3, 0]) == 1
+    assert jaccard([1, 0, 0], [0, 0, 2]) == 0
+    assert jaccard([True, True, False], [True, False, True]) == pytest.approx(1 / 3)
+    assert jaccard([0, 0], [0, 0]) == 1
+    with pytest.raises(ValueError, match="same features"):
+        jaccard([1, 0], [1, 0, 0])

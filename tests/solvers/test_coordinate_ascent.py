@@ -231,7 +231,7 @@ def test_more_starts_never_lower_the_objective():
 def test_given_starts_are_used():
     S, _ = covariance_of(rng_of(12).normal(size=(30, 6)))
     found = CoordinateAscent(1.0)(S, 2, rng_of())
-    again = CoordinateAscent(1.0)(S, 2, rng_of(), starts=[found.details["raw"]])
+    again = CoordinateAscent(1.0)(S, 2, rng_of(), init=found.details["raw"])
     assert again.n_iter <= 2
     assert again.objective[0] == pytest.approx(found.objective[-1])
 
@@ -247,20 +247,20 @@ def test_a_dead_column_is_seeded_again():
     alpha, beta = 0.1, 0.3
     start = np.zeros((8, 2))
     start[:4, 0] = 0.5
-    run = ascend(GramProducts(A), start, alpha, beta, 500, 1e-12)
+    run = ascend(GramProducts(A, np.arange(len(A))), start, alpha, beta, 500, 1e-12)
     assert not run.U[:, 1].any()
-    seeded = reseed_dead(GramProducts(A), run.U, vectors, alpha, beta)
+    seeded = reseed_dead(GramProducts(A, np.arange(len(A))), run.U, vectors, alpha, beta)
     assert seeded is not None
-    before = objective(GramProducts(A), run.U, alpha, beta)
-    assert objective(GramProducts(A), seeded, alpha, beta) > before
-    whole = CoordinateAscent(alpha, beta * np.sqrt(8) / largest_sparsity_penalty(1.0, alpha))
-    found = whole(ExplicitCovariance(A), 2, rng_of(), starts=[start])
+    before = objective(GramProducts(A, np.arange(len(A))), run.U, alpha, beta)
+    assert objective(GramProducts(A, np.arange(len(A))), seeded, alpha, beta) > before
+    whole = CoordinateAscent(alpha, beta * np.sqrt(8))
+    found = whole(ExplicitCovariance(A), 2, rng_of(), init=start)
     np.testing.assert_array_equal(found.matrix > 0, np.repeat(np.eye(2, dtype=bool), 4, axis=0))
 
 
 def test_columns_beyond_rescue_are_left_out():
     S = ExplicitCovariance(np.diag([4.0, 1.0, 1e-3, 1e-3]))
-    limit = largest_sparsity_penalty(0.1, 0.05) / largest_sparsity_penalty(1.0, 0.05)
+    limit = largest_sparsity_penalty(0.1, 0.05)
     found = CoordinateAscent(0.05, limit * 2, n_init=2)(S, 4, rng_of())
     assert found.matrix.shape[1] < 4
     np.testing.assert_allclose(np.linalg.norm(found.matrix, axis=0), 1.0)

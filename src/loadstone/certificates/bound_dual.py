@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loadstone.certificates.bound_eigenvalue import eigenvalue_bound, gamma
+from loadstone.certificates.bound_wide_entries import largest_entries, rows_in_reach
 from loadstone.certificates.problem import Array, Indices, SupportProblem, sum_of_best
 from loadstone.covariance.from_data import DataCovariance
+from loadstone.covariance.sample_gram import SampleGram
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -260,24 +262,66 @@ def _outside_terms(
         # No entry of P exceeds 2|A_ij| here.
         terms = bracket(4.0 * limits, top - variances[outside])
     exact = np.flatnonzero(terms >= cut)
+    if isinstance(S, SampleGram):
+        exact = _in_reach(S, terms, exact)
+        reach = _reach_out_of_core(S, problem, inside, outside[exact], limit)
+        terms[exact] = bracket(reach, top - variances[outside[exact]])
+        return terms
     for start in range(0, exact.size, ROW_BLOCK):
         at = exact[start : start + ROW_BLOCK]
         rows = outside[at]
         part = rows_of_covariance(S, problem.features, rows)
         own = part[np.arange(rows.size), rows].copy()
-        doubled = 2.0 * part[:, inside]
-        lowest = -np.inf if problem.nonnegative else -limit
-        given = np.clip(doubled, lowest, limit)
-        # A forced feature outside always counts in phi_j, so the row may give it nothing.
-        given[problem.forced[rows]] = np.minimum(given[problem.forced[rows]], 0.0)
-        if not problem.nonnegative:
-            given[problem.forced[rows]] = 0.0
-        part[:, inside] = doubled - given
+        part[:, inside] = _left_over(part[:, inside], problem, rows, limit)
         part[np.arange(rows.size), rows] = 0.0
         squares = counted_squares(part, nonnegative=problem.nonnegative)
         reach, _ = best_squares(squares, problem.forced, room[rows])
         terms[at] = bracket(reach, top - own)
     return terms
+
+
+def _left_over(part: Array, problem: SupportProblem, rows: Indices, limit: Array) -> Array:
+    """p_ij of features inside: what is left of 2A_ij after p_ji took what it may."""
+    doubled = 2.0 * part
+    lowest = -np.inf if problem.nonnegative else -limit
+    given = np.clip(doubled, lowest, limit)
+    # A forced feature outside always counts in phi_j, so the row may give it nothing.
+    given[problem.forced[rows]] = np.minimum(given[problem.forced[rows]], 0.0)
+    if not problem.nonnegative:
+        given[problem.forced[rows]] = 0.0
+    return np.asarray(doubled - given)
+
+
+def _in_reach(S: SampleGram, terms: Array, exact: Indices) -> Indices:
+    """Those with the largest terms, as many as one pass may compute; the others keep a limit."""
+    most = rows_in_reach(S)
+    if exact.size <= most:
+        return exact
+    order = np.argsort(-terms[exact], kind="stable")[:most]
+    return np.asarray(np.sort(exact[order]))
+
+
+def _reach_out_of_core(
+    S: SampleGram, problem: SupportProblem, inside: Array, rows: Indices, limit: Array
+) -> Array:
+    """phi_i^2 of features beyond the dual, from the largest entries of their rows."""
+    if not rows.size:
+        return np.zeros(0)
+    features = problem.features
+    # One pass for all columns that are asked for below.
+    S.columns(np.union1d(features[rows], features[inside]))
+    entries = largest_entries(S, problem, inside, rows)
+    found = np.empty(rows.size)
+    forced = np.concatenate([problem.forced[inside], np.zeros(entries.free.shape[1], dtype=bool)])
+    for start in range(0, rows.size, ROW_BLOCK):
+        at = slice(start, start + ROW_BLOCK)
+        part = np.asarray(S.block(features[rows[at]], features[inside]), dtype=np.float64)
+        part = _left_over(part, problem, rows[at], limit)
+        squares = counted_squares(part, nonnegative=problem.nonnegative)
+        squares = np.hstack([squares, entries.free[at]])
+        reach, _ = best_squares(squares, forced, problem.free_room()[rows[at]])
+        found[at] = reach + entries.forced[at]
+    return found
 
 
 def _smallest_counted(terms: Array, count: int) -> float:
@@ -291,7 +335,7 @@ def reach_limits(S: Covariance, problem: SupportProblem, variances: Array) -> Ar
     A covariance of data obeys A_ij^2 <= A_ii A_jj; other matrices need not, and get
     no limit. The factor covers rounding, single precision included.
     """
-    if not isinstance(S, DataCovariance):
+    if not isinstance(S, DataCovariance | SampleGram):
         return np.full(variances.size, np.inf)
     return 1.001 * variances * sum_of_best(np.maximum(variances, 0.0), problem)
 

@@ -149,5 +149,8 @@ def _as_covariance_matrix(data: Any) -> Array | None:
     matrix = matrix.astype(np.float64)
     if not np.abs(matrix - matrix.T).max(initial=0.0) <= 1e-12 * np.abs(matrix).max(initial=0.0):
         return None
+    if (matrix.diagonal() < 0).any():
+        # No variance is negative: samples that happen to make a symmetric table.
+        return None
     symmetric: Array = (matrix + matrix.T) / 2.0
     return symmetric

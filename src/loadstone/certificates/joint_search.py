@@ -183,8 +183,9 @@ def largest_of_pencil(matrix: Array, K: Array, count: int) -> tuple[Array, Array
     except (LinAlgError, ValueError):
         return None
     values, vectors = found[0], found[1]
-    positive = np.isfinite(values).all() and np.isfinite(vectors).all() and values[-1] > 0
-    return (values, vectors) if positive else None
+    # Of a matrix with NaN, where a step went astray, none are found and nothing is raised.
+    whole = values.size == count and np.isfinite(values).all() and np.isfinite(vectors).all()
+    return (values, vectors) if whole and values[-1] > 0 else None
 
 
 def soft_sum(values: Array, count: int, heat: float) -> tuple[Array, float]:
@@ -271,7 +272,8 @@ def _with_level(bound: SmoothedJointBound, start: Array) -> Array:
     part = bound.part(start)
     largest = largest_eigenvalue(bound.matrix - part)
     needed = largest_eigenvalue(-part)
-    level = max(1.02 * largest + 0.02, 1.02 * needed + 0.02)
+    # Where N alone is definite any c > 0 will do, and its logarithm is what is searched.
+    level = max(1.02 * max(largest, needed), 0.0) + 0.02
     return np.append(start, np.log(level))
 
 

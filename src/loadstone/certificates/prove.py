@@ -40,6 +40,7 @@ from loadstone.certificates.search_known_block import KnownBlock
 from loadstone.certificates.search_working_set import LARGEST_SIZE, LARGEST_SUPPORT, tighten_large
 from loadstone.constraints import L1Budget
 from loadstone.covariance.flipped import FlippedCovariance
+from loadstone.covariance.sample_gram import SampleGram
 from loadstone.covariance.sample_space import lies_in_samples
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 EFFORTS = ("instant", "standard", "full")
 #: Smoothing levels beyond the usual ones, before cases are distinguished.
 FINE_LEVELS = (3e-4, 1e-4)
+#: Rounds of a growing working set; out of core each of them may take two passes.
+ROUNDS, ROUNDS_OUT_OF_CORE = 12, 3
 #: Cases of signs on a single support that "standard" may distinguish, and their work.
 SIGN_CASES = 400
 SIGN_WORK = 4e6
@@ -223,6 +226,8 @@ def _search_proof(
         bounded, S = _tighten_root(S, bounded, tree, incumbent, limits, fine=effort == "full")
     standing = bounded.standing
     more = effort != "instant" and _worth_branching(bounded, incumbent, limits)
+    # A case out of core would take passes of its own.
+    more = more and not (isinstance(S, SampleGram) and _n_open(bounded) > LARGEST_SIZE)
     more = more and not _is_out_of_reach(S, problem)
     if more and effort == "standard":
         limits = _limits_of_signs(limits, standing.problem)
@@ -272,7 +277,8 @@ def _tighten_root(
     if bounded.standing.problem is not None and _is_beyond_duals(bounded.standing.problem):
         return bounded, S
     if _worth_branching(bounded, incumbent, limits) and _n_open(bounded) > LARGEST_SIZE:
-        bounded = tighten_large(S, bounded.standing, tree, incumbent, limits)
+        n_rounds = ROUNDS_OUT_OF_CORE if isinstance(S, SampleGram) else ROUNDS
+        bounded = tighten_large(S, bounded.standing, tree, incumbent, limits, max_rounds=n_rounds)
         levels = levels[1:]
     if _n_open(bounded) > LARGEST_SIZE or not _worth_branching(bounded, incumbent, limits):
         return bounded, S
@@ -296,7 +302,8 @@ def _limits_of_signs(limits: Limits, problem: SupportProblem | None) -> Limits:
 
 def _is_out_of_reach(S: Covariance, problem: SupportProblem) -> bool:
     """Whether rows of the covariance would cost a pass over the data each."""
-    return lies_in_samples(S) and problem.features.size > LARGEST_SIZE
+    many = problem.features.size > LARGEST_SIZE
+    return many and lies_in_samples(S) and not isinstance(S, SampleGram)
 
 
 def _is_beyond_duals(problem: SupportProblem) -> bool:

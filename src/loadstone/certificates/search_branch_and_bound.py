@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from loadstone.blas_threads import one_blas_thread
+from loadstone.blas_threads import one_blas_thread, refuse_jobs
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.proof_tree import ProofNode, Standing, apply_dual, cases
@@ -146,6 +146,7 @@ Bounder = Callable[[Any, list[Job], Incumbent, Limits], list[Answer]]
 @contextmanager
 def _workers(n_jobs: int) -> Iterator[Bounder]:
     """What bounds all cases of a round: one after the other, or in processes."""
+    refuse_jobs(n_jobs)
     if n_jobs == 1:
         yield lambda S, jobs, incumbent, limits: [
             bound_case(S, job.case, job.parent.standing, job.parent.dual, incumbent, limits)

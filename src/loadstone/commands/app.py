@@ -30,6 +30,7 @@ from loadstone.commands.options import (
     Nonnegative,
     Nonzero,
     Orthogonality,
+    PathFolder,
     Quiet,
     Seed,
     SignsFile,
@@ -292,18 +293,16 @@ def path(
     missing: Missing = "mean",
     turned: Turned = False,
     layer: Layer = None,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="CSV file; a PNG goes beside it.", rich_help_panel=OUTPUT
-        ),
-    ] = Path("path.csv"),
+    output: PathFolder = None,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show how much variance each number of features reaches, and suggest one."""
+    """Show how much variance each number of features reaches, and suggest one.
+
+    A folder takes the numbers (path.csv) and a picture of them (path.png).
+    """
     terminal = Terminal(quiet, json, debug)
     with terminal.errors():
         from loadstone.commands.path import path as run

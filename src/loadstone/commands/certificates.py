@@ -9,10 +9,15 @@ import numpy as np
 
 from loadstone.commands.fit import Reading, named
 from loadstone.commands.models import opened
+from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import Stages, stages
 from loadstone.commands.terminal import Terminal
-from loadstone.files.atomic import refuse_existing
+from loadstone.files.atomic import refuse_foreign
 from loadstone.files.table import Table
+
+#: Files of the folder; an earlier run may have written more of them than this one.
+NAME, JOINT = "certificate_{}.npz", "joint.npz"
+KNOWN = (JOINT, *(NAME.format(j + 1) for j in range(10_000)))
 
 
 def certify(
@@ -28,6 +33,8 @@ def certify(
     """Prove how close the components of a model are to the best possible ones."""
     from loadstone.report.evidence import joint_as_json
 
+    if output is not None:
+        refuse_foreign(output, KNOWN, force=force)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
         certificates = _certificates(terminal, model, table, effort, time_limit, steps)
@@ -126,15 +133,12 @@ def _saved(certificates: list[Any], output: Path | None, *, force: bool) -> list
 
     if output is None:
         return []
-    output.mkdir(parents=True, exist_ok=True)
-    files = [
-        output / ("joint.npz" if isinstance(c, JointCertificate) else f"certificate_{j + 1}.npz")
+    names = [
+        JOINT if isinstance(c, JointCertificate) else NAME.format(j + 1)
         for j, c in enumerate(certificates)
     ]
-    refuse_existing(files, force=force)
-    for certificate, file in zip(certificates, files, strict=True):
-        certificate.save(file)
-    return [str(file) for file in files]
+    writers = {name: c.save for name, c in zip(names, certificates, strict=True)}
+    return [str(file) for file in write_together(output, writers, KNOWN, force=force)]
 
 
 def verify(terminal: Terminal, file: Path, reading: Reading) -> None:
@@ -167,9 +171,12 @@ def _with_data(
     from loadstone.certificates.joint_file import load_joint
     from loadstone.covariance.sample import SampleCovariance
     from loadstone.covariance.sample_file import is_sample_file
-    from loadstone.files.own_archive import read_own
+    from loadstone.files.own_archive import damaged, read_own
 
-    if read_own(file, lambda name: name == "loadstone_json"):
+    with damaged(file, "save the certificate again", CertificateError):
+        is_model = bool(read_own(file, lambda name: name == "loadstone_json"))
+        is_joint = bool(read_own(file, lambda name: name == "joint_format"))
+    if is_model:
         model, table = opened(terminal, file, reading, steps)
         joint = vars(model).get("joint_certificate_")
         certificates = list(vars(model).get("certificates_", []))
@@ -178,7 +185,6 @@ def _with_data(
             msg = f"{file} is a model without certificates; use loadstone certify"
             raise CertificateError(msg)
         return certificates, named(table)
-    is_joint = read_own(file, lambda name: name == "joint_format")
     certificate = load_joint(file) if is_joint else Certificate.load(file)
     if is_sample_file(reading.file):
         return [certificate], SampleCovariance.load(reading.file)

@@ -52,6 +52,10 @@ class Reading:
             layer=self.layer,
         )
 
+    def folder(self, what: str) -> Path:
+        """Where results go that nobody gave a place."""
+        return Path(f"{self.file.name.partition('.')[0]}-{what}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -71,9 +75,7 @@ class Request:
     @property
     def folder(self) -> Path:
         """Where the results go."""
-        if self.output is not None:
-            return self.output
-        return Path(f"{self.reading.file.name.partition('.')[0]}-loadstone")
+        return self.reading.folder("loadstone") if self.output is None else self.output
 
 
 def fit(terminal: Terminal, request: Request) -> None:

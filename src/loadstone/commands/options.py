@@ -147,3 +147,12 @@ Folder = Annotated[
         "--output", "-o", help="Folder; by default FILE-loadstone.", rich_help_panel=OUTPUT
     ),
 ]
+PathFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Folder for path.csv and path.png; by default FILE-path.",
+        rich_help_panel=OUTPUT,
+    ),
+]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from loadstone.files.atomic import refuse_existing, writing, writing_folder
+from loadstone.files.atomic import writing_folder
 from loadstone.files.spreadsheet import write_csv
 
 #: Whatever a folder of results may hold.
@@ -17,21 +16,17 @@ RESULTS = ("loadings.csv", "scores.csv", "model.npz", "report.html")
 
 
 def write_together(
-    folder: Path, writers: dict[str, Callable[[Path], Any]], *, force: bool
+    folder: Path,
+    writers: dict[str, Callable[[Path], Any]],
+    known: Iterable[str] = RESULTS,
+    *,
+    force: bool,
 ) -> list[Path]:
     """A folder of results, which appears as a whole or not at all."""
-    with writing_folder(folder, RESULTS, force=force) as workshop:
+    with writing_folder(folder, known, force=force) as workshop:
         for name, write in writers.items():
             write(workshop / name)
     return [folder / name for name in writers]
-
-
-def write_beside(writers: dict[Path, Callable[[Path], Any]], *, force: bool) -> None:
-    """Files in a folder of others: all are complete before the first one takes its place."""
-    refuse_existing(list(writers), force=force)
-    with ExitStack() as stack:
-        for path, write in writers.items():
-            write(stack.enter_context(writing(path)))
 
 
 def write_scores(path: Path, scores: Any, sample_names: Any, labels: Any) -> None:

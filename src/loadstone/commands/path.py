@@ -8,22 +8,25 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from loadstone.commands.fit import Reading, named, units_note
-from loadstone.commands.outputs import write_beside
+from loadstone.commands.methods import OptionError
+from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import stages
 from loadstone.commands.terminal import Terminal, bar
-from loadstone.files.atomic import refuse_existing
+from loadstone.files.atomic import refuse_existing, refuse_foreign
 from loadstone.files.spreadsheet import write_csv
 from loadstone.report.headline import percent
 
 #: Rows the terminal shows; the file has all.
 SHOWN = 15
+#: What the folder holds.
+FILES = ("path.csv", "path.png")
 
 
 def path(
     terminal: Terminal,
     reading: Reading,
     options: dict[str, Any],
-    output: Path,
+    output: Path | None,
     *,
     force: bool,
 ) -> None:
@@ -31,8 +34,14 @@ def path(
     from loadstone.selection.cardinality_path import cardinality_path
     from loadstone.selection.suggest import suggest_cardinality
 
-    picture = output.with_suffix(".png")
-    refuse_existing([output, picture], force=force, inputs=[reading.file])
+    folder = reading.folder("path") if output is None else output
+    if folder.suffix in (".csv", ".png"):
+        msg = (
+            f"--output {folder} is a folder, which path.csv and path.png go into; give it no ending"
+        )
+        raise OptionError(msg)
+    refuse_existing([folder / name for name in FILES], force=True, inputs=[reading.file])
+    refuse_foreign(folder, FILES, force=force)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {reading.file.name}")
         table = reading.table()
@@ -42,13 +51,14 @@ def path(
         found = cardinality_path(named(table), **options)
         suggestion = suggest_cardinality(found)
         size, why = int(suggestion.n_nonzero), str(suggestion.reason)
-        writers = {
-            output: lambda place: write_csv(found.to_frame(), place),
-            picture: lambda place: _draw(found, size, place),
+        writers: dict[str, Any] = {
+            "path.csv": lambda place: write_csv(found.to_frame(), place),
+            "path.png": lambda place: _draw(found, size, place),
         }
-        write_beside(writers, force=force)
+        written = write_together(folder, writers, FILES, force=force)
     _print(terminal, found, size, why)
-    terminal.say(f"wrote {output} and {picture}")
+    for file in written:
+        terminal.say(f"wrote {file}")
     terminal.result(
         {
             "n_nonzeros": [int(k) for k in found.n_nonzeros],
@@ -58,7 +68,7 @@ def path(
             "pca_recovered": found.pca_recovered,
             "suggested": size,
             "why": why,
-            "files": [str(output), str(picture)],
+            "files": [str(file) for file in written],
         }
     )
 

@@ -242,8 +242,12 @@ class LoadingConstraint:
         empty = ~(norms > 0)
         W = np.zeros(block.shape, dtype=block.dtype, order="F")
         np.put_along_axis(W, top, values / np.where(empty, 1, norms), axis=0)
+        closed = self.forbidden
+        if empty.any() and self.forced.size == self.size:
+            # Forced features take all places, and nothing else may.
+            closed = np.setdiff1d(np.arange(self.n_features), self.forced)
         for column in np.flatnonzero(empty):
-            W[:, column] = least_loss(block[:, column], self.signs, self.forbidden)
+            W[:, column] = least_loss(block[:, column], self.signs, closed)
         return W
 
     def allows(self, w: Array) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from loadstone.covariance.checks import named_features
@@ -59,17 +61,35 @@ def _too_correlated(matrix: Array, largest: Array) -> Array:
     return np.asarray(over.any(axis=1))
 
 
-def refuse_lost(sums: Scatter, constant: Support, names: Array | None) -> None:
-    """Refuse varying features whose variance has fewer than ten digits left."""
+def refuse_lost(
+    sums: Scatter, constant: Support, names: Array | None, dtype: Any = np.float64
+) -> None:
+    """Refuse varying features whose variance has fewer than ten digits left.
+
+    A matrix that is rounded to single precision afterwards needs no more than that has.
+    """
     variances = sums.matrix.diagonal()
-    lost = sums.rounding > MAX_ROUNDING * variances
+    limit = MAX_ROUNDING if dtype == np.float64 else 64 * float(np.finfo(dtype).eps)
+    lost = sums.rounding > limit * variances
     lost[constant] = False
     bad = np.flatnonzero(lost)
     if bad.size:
         msg = (
             f"the variance of feature(s) {named_features(bad, names)} has lost its digits (its "
-            f"rounding may exceed {MAX_ROUNDING:g} of it): too much was subtracted. Merge the parts that "
+            f"rounding may exceed {limit:g} of it): too much was subtracted. Merge the parts that "
             "are left instead of subtracting the others, or subtract a constant from these features "
             "first"
         )
         raise LostDigitsError(msg)
+
+
+def refuse_other_names(names: Array, others: Array) -> None:
+    """Refuse features that are called differently in two covariances."""
+    differ = np.flatnonzero(names != others)
+    if differ.size:
+        i = differ[0]
+        msg = (
+            f"feature {i} is called {names[i]!r} in one covariance and {others[i]!r} in the other; "
+            "bring the columns into the same order"
+        )
+        raise ValueError(msg)

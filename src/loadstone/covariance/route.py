@@ -34,7 +34,7 @@ from loadstone.covariance.moments import (
     constant_features,
 )
 from loadstone.covariance.protocol import Array, Covariance
-from loadstone.covariance.sample_gram import SampleGram
+from loadstone.covariance.sample_gram import SampleGram, refuse_many_columns
 from loadstone.covariance.spectrum import MAX_SAMPLE_GRAM
 
 ROUTES = ("auto", "gram", "data", "wide")
@@ -65,6 +65,7 @@ def covariance_of(
     standardize: bool = False,
     sample_weight: Array | None = None,
     n_products: int = 10_000,
+    whole: bool = False,
 ) -> tuple[Covariance, Moments]:
     """The covariance of the rows of ``X``, and the moments it is centred and scaled by.
 
@@ -81,6 +82,9 @@ def covariance_of(
         How many samples each row stands for.
     n_products : int
         Columns the algorithm expects to multiply, for ``route="auto"``.
+    whole : bool
+        Whether the algorithm looks at all features again and again: wide data is then read into
+        memory, or refused before it is read.
 
     Returns
     -------
@@ -89,7 +93,9 @@ def covariance_of(
     """
     rows = rows_of(X)
     chosen = choose_route(rows, route, n_products)
-    if chosen == "wide" and route == "auto" and _is_small(rows):
+    if chosen == "wide" and whole:
+        refuse_many_columns(rows.shape[1], rows.shape[0], rows.dtype)
+    if chosen == "wide" and route == "auto" and (whole or _is_small(rows)):
         rows, chosen = rows_of(X.compute() if is_dask(X) else np.array(X, subok=False)), "data"
     if chosen == "wide":
         finish = partial(moments_of, standardize=standardize)

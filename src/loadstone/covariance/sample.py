@@ -16,6 +16,7 @@ from loadstone.covariance.lost_digits import (
     refuse_large,
     refuse_lost,
     refuse_not_finite,
+    refuse_other_names,
 )
 from loadstone.covariance.moments import Moments
 from loadstone.covariance.opened import feature_names
@@ -108,7 +109,13 @@ class SampleCovariance:
 
     @classmethod
     def of_parts(
-        cls, X: Any, sample_weight: Any = None, parts: Any = None, n_parts: int = 1
+        cls,
+        X: Any,
+        sample_weight: Any = None,
+        parts: Any = None,
+        n_parts: int = 1,
+        *,
+        exact: bool = True,
     ) -> list[Self]:
         """One covariance for each part of the rows, such as folds, in one pass.
 
@@ -120,18 +127,19 @@ class SampleCovariance:
             The part that each row belongs to, from 0; -1 for none.
         n_parts : int, default=1
             Number of parts.
+        exact : bool, default=True
+            ``False``: products of single-precision rows in single precision, enough for a fit.
 
         Returns
         -------
         list of SampleCovariance
         """
-        names = feature_names(X)
-        checked = check_rows(X, min_samples=1)
+        names, checked = feature_names(X), check_rows(X, min_samples=1)
         rows = rows_of(checked)
         refuse_large(rows.shape[1], n_parts)
         weights = check_block_weights(sample_weight, checked)
-        part_of = None if parts is None else np.asarray(parts)
-        found = accumulate_scatter(rows, weights, part_of, n_parts)
+        part = None if parts is None else np.asarray(parts)
+        found = accumulate_scatter(rows, weights, part, n_parts, exact=exact)
         for scatter in found:
             refuse_not_finite(scatter, names)
         return [cls._from(scatter, names, rows.dtype) for scatter in found]
@@ -253,14 +261,7 @@ class SampleCovariance:
             raise ValueError(msg)
         if self.names is None or other.names is None:
             return other.names if self.names is None else self.names
-        differ = np.flatnonzero(self.names != other.names)
-        if differ.size:
-            i = differ[0]
-            msg = (
-                f"feature {i} is called {self.names[i]!r} in one covariance and {other.names[i]!r} in "
-                "the other; bring the columns into the same order"
-            )
-            raise ValueError(msg)
+        refuse_other_names(self.names, other.names)
         return self.names
 
     def moments(self, *, standardize: bool = False) -> Moments:
@@ -303,7 +304,7 @@ class SampleCovariance:
             Where a variance is not known to ten digits.
         """
         moments = self.moments(standardize=standardize)
-        refuse_lost(self._sums, np.flatnonzero(moments.constant), self.names)
+        refuse_lost(self._sums, np.flatnonzero(moments.constant), self.names, self.dtype)
         matrix = scaled(self.scatter / (self.n_samples - 1), moments, self.dtype)
         return ExplicitCovariance(matrix, self.n_samples)
 

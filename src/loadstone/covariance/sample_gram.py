@@ -9,9 +9,10 @@ Columns that were read are remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from hashlib import sha256
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,11 +25,13 @@ from loadstone.covariance.protocol import Array, Covariance, Support
 from loadstone.covariance.strips import SelectedStrips, Strips, strips_of
 from loadstone.covariance.twins import N_BITS, codes_of, near_twins
 
+T = TypeVar("T")
+
 #: Columns that are remembered, and the largest block of them that is put together, in bytes.
 MAX_COLUMN_BYTES = 128 << 20
 #: Columns that are fetched for scores; with more of them scores are added up where they are.
 MAX_GATHERED = 4096
-#: Products that are remembered, and how many columns each of them may have.
+#: Products and reductions that are remembered, and how many columns a product may have.
 N_REMEMBERED = 4
 #: Features with near twins that are remembered.
 N_TWINS = 1024
@@ -41,6 +44,7 @@ class KnownColumns:
 
     def __init__(self, n_rows: int, dtype: np.dtype[Any]) -> None:
         self.products: list[tuple[str, Array, Array]] = []
+        self.reductions: dict[bytes, Any] = {}
         self.features: Support = np.empty(0, dtype=np.intp)
         self.values: Array = np.empty((n_rows, 0), dtype=dtype)
 
@@ -68,6 +72,16 @@ class KnownColumns:
         result = compute()
         if W.size <= N_REMEMBERED * W.shape[0]:
             self.products = [*self.products[1 - N_REMEMBERED :], (kind, W.copy(), result.copy())]
+        return result
+
+    def reduction(self, asked: Sequence[Array], compute: Callable[[], T]) -> T:
+        """What was asked of all features before is not asked again, while it is among the last."""
+        key = sha256(b"|".join(part.tobytes() for part in asked)).digest()
+        if key not in self.reductions:
+            found = compute()
+            kept = list(self.reductions.items())[1 - N_REMEMBERED :]
+            self.reductions = dict([*kept, (key, found)])
+        result: T = self.reductions[key]
         return result
 
     def __getitem__(self, features: Support) -> Array:
@@ -183,14 +197,7 @@ class SampleGram:
 
     def columns(self, features: Support) -> Array:
         """Columns of the data, ascending; one pass for those not read before."""
-        if features.size > self.room:
-            megabytes = features.size * self.n_rows * self.dtype.itemsize / 2**20
-            msg = (
-                f"{features.size} features of {self.n_rows} samples take {megabytes:.0f} MB, and the "
-                f"wide route holds at most {MAX_COLUMN_BYTES >> 20} MB of columns; ask for fewer "
-                "features, or use route='data', which reads the data again and again"
-            )
-            raise MemoryError(msg)
+        refuse_many_columns(features.size, self.n_rows, self.dtype)
         missing = self.known.missing(features)
         if missing.size:
             self.remember(
@@ -256,6 +263,18 @@ class SampleGram:
             twins=np.searchsorted(support, np.intersect1d(self.twins, support)),
             known=known,
         )
+
+
+def refuse_many_columns(n_features: int, n_rows: int, dtype: np.dtype[Any]) -> None:
+    """Refuse more columns than are held at once."""
+    size = n_features * n_rows * dtype.itemsize
+    if n_features > MAX_COLUMN_BYTES // (n_rows * dtype.itemsize):
+        msg = (
+            f"{n_features} features of {n_rows} samples take {size / 2**20:.0f} MB, and the wide "
+            f"route holds at most {MAX_COLUMN_BYTES >> 20} MB of columns; ask for fewer features, or "
+            "use route='data', which reads the data again and again"
+        )
+        raise MemoryError(msg)
 
 
 def _first_pass(

@@ -13,12 +13,17 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg.blas import ssyrk
 
 from loadstone.covariance.containers import Rows, per_row, pieces
 from loadstone.covariance.moments import shifted, sparse_sums
-from loadstone.covariance.protocol import Array
+from loadstone.covariance.protocol import Array, Support
 
 EPS = float(np.finfo(np.float64).eps)
+#: Bytes of a piece of rows that is centred in the processor's cache.
+CACHED_BYTES = 2 << 20
+#: Rows of a block whose mean all of it is centred at.
+N_FIRST = 256
 #: Share of stored entries above which a sparse feature is moved to its mean.
 NEARLY_FULL = 0.9
 
@@ -109,7 +114,12 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def accumulate_scatter(
-    rows: Rows, weights: Array | None = None, parts: Array | None = None, n_parts: int = 1
+    rows: Rows,
+    weights: Array | None = None,
+    parts: Array | None = None,
+    n_parts: int = 1,
+    *,
+    exact: bool = True,
 ) -> tuple[Scatter, ...]:
     """One scatter for each part of the rows, in one pass.
 
@@ -126,6 +136,9 @@ def accumulate_scatter(
         Which part each row belongs to, from 0; a row of part -1 belongs to none.
     n_parts : int
         Number of parts.
+    exact : bool
+        Form products of dense rows in double precision, or in that of the data, as fits do:
+        single precision costs half the time. Sums of blocks are in double precision anyway.
 
     Returns
     -------
@@ -134,13 +147,15 @@ def accumulate_scatter(
     if weights is not None:
         weights = weights.astype(np.float64, copy=False)
     if len(rows.strips) > 1:
-        return _scatters_of_pairs(rows, weights, parts, n_parts)
+        return _scatters_of_pairs(rows, weights, parts, n_parts, exact=exact)
+    dtype = np.dtype(np.float64) if exact else rows.dtype
     found: list[Scatter] = []
     at_once = parts_at_once(rows, n_parts)
     for first in range(0, n_parts, at_once):
         chosen = range(first, min(first + at_once, n_parts))
-        found += rows.sum_over_blocks(_scatters, per_row(weights), per_row(parts), chosen)
-    return tuple(found)
+        found += rows.sum_over_blocks(_scatters, per_row(weights), per_row(parts), chosen, dtype)
+    n_features = rows.shape[1]
+    return tuple(part if part.matrix.size else _nothing(n_features) for part in found)
 
 
 def parts_at_once(rows: Rows, n_parts: int) -> int:
@@ -164,14 +179,15 @@ def parts_at_once(rows: Rows, n_parts: int) -> int:
 
 
 def _scatters_of_pairs(
-    rows: Rows, weights: Array | None, parts: Array | None, n_parts: int
+    rows: Rows, weights: Array | None, parts: Array | None, n_parts: int, *, exact: bool
 ) -> tuple[Scatter, ...]:
     """The same from the columns of two strips at a time."""
     n_features = rows.shape[1]
     found = [_nothing(n_features) for _ in range(n_parts)]
     for pair in combinations(rows.strips, 2):
         at = np.r_[pair]
-        joined = accumulate_scatter(rows.narrow(at, joined=True), weights, parts, n_parts)
+        narrow = rows.narrow(at, joined=True)
+        joined = accumulate_scatter(narrow, weights, parts, n_parts, exact=exact)
         for i, (whole, part) in enumerate(zip(found, joined, strict=True)):
             for into, values in zip(whole.vectors, part.vectors, strict=True):
                 into[at] = values
@@ -181,18 +197,38 @@ def _scatters_of_pairs(
 
 
 def _scatters(
-    block: Any, rows: slice, w: Array | None, part_of: Array | None, parts: range
+    block: Any,
+    rows: slice,
+    w: Array | None,
+    part_of: Array | None,
+    parts: range,
+    dtype: np.dtype[Any],
 ) -> tuple[Scatter, ...]:
-    scatter_of = _sparse_scatter if sparse.issparse(block) else _dense_scatter
-    if part_of is None:
-        return (scatter_of(block, w),)
     block = block.tocsr() if sparse.issparse(block) else block
-    chosen = [np.flatnonzero(part_of == part) for part in parts]
-    return tuple(scatter_of(block[i], None if w is None else w[i]) for i in chosen)
+    if part_of is None:
+        return (_scatter_of(block, w, dtype),)
+    chosen = [_neighbours(np.flatnonzero(part_of == part)) for part in parts]
+    return tuple(_scatter_of(block[i], None if w is None else w[i], dtype) for i in chosen)
+
+
+def _neighbours(rows: Support) -> Support | slice:
+    """Rows that follow each other as a slice, which copies nothing."""
+    if not rows.size or rows[-1] - rows[0] + 1 != rows.size:
+        return rows
+    return slice(int(rows[0]), int(rows[-1]) + 1)
+
+
+def _scatter_of(block: Any, w: Array | None, dtype: np.dtype[Any]) -> Scatter:
+    """Of one block; without rows it takes no room, because it may have to travel."""
+    if not block.shape[0]:
+        return _nothing(0)
+    if sparse.issparse(block):
+        return _sparse_scatter(block, w)
+    return _single_scatter(block, w) if dtype == np.float32 else _dense_scatter(block, w)
 
 
 def _dense_scatter(block: Array, w: Array | None) -> Scatter:
-    total = _nothing(block.shape[1])
+    total = _nothing(0)
     for piece in pieces(*block.shape):
         centred = np.array(block[piece], dtype=np.float64)
         count = centred.shape[0]
@@ -210,6 +246,39 @@ def _dense_scatter(block: Array, w: Array | None) -> Scatter:
         matrix = products - np.outer(shift, n * shift)
         total += _scatter(count, n, (near, shift), matrix, products.diagonal(), matrix.diagonal())
     return total
+
+
+def _single_scatter(block: Array, w: Array | None) -> Scatter:
+    """Products in single precision, about the mean of the first rows.
+
+    They are rows of the block, so that its mean is at most ``sqrt(count / N_FIRST)`` of its
+    deviations away from theirs, and products keep their digits.
+    """
+    count, n_features = block.shape
+    v = None if w is None else np.sqrt(w).astype(np.float32)[:, None]
+    n = float(count if w is None else w.sum())
+    near = block[:N_FIRST].mean(axis=0, dtype=np.float64).astype(np.float32)
+    step = max(1, CACHED_BYTES // (4 * n_features))
+    room = np.empty((min(step, count), n_features), dtype=np.float32)
+    first = np.zeros(n_features)
+    triangle = np.zeros((n_features, n_features), dtype=np.float32, order="F")
+    for start in range(0, count, step):
+        piece = slice(start, min(start + step, count))
+        centred = np.subtract(block[piece], near, out=room[: piece.stop - start])
+        first += centred.sum(axis=0, dtype=np.float64) if w is None else w[piece] @ centred
+        if v is not None:
+            centred *= v[piece]
+        triangle = ssyrk(1.0, centred.T, beta=1.0, c=triangle, overwrite_c=1)
+    if n == 0:
+        return _nothing(0)
+    # The other triangle is zero, and the diagonal is counted twice.
+    products = np.add(triangle, triangle.T, dtype=np.float64, order="C")
+    squares, shift = products.diagonal() / 2, first / n
+    np.fill_diagonal(products, squares)
+    products -= np.outer(shift, n * shift)
+    variation = products.diagonal().copy()
+    mean, eps = (near.astype(np.float64), shift), float(np.finfo(np.float32).eps)
+    return _scatter(count, n, mean, products, squares, variation, eps)
 
 
 def _sparse_scatter(block: Any, w: Array | None) -> Scatter:
@@ -240,12 +309,18 @@ def _sparse_scatter(block: Any, w: Array | None) -> Scatter:
 
 
 def _scatter(
-    count: int, n: float, mean: tuple[Array, Array], matrix: Array, squares: Array, variation: Array
+    count: int,
+    n: float,
+    mean: tuple[Array, Array],
+    matrix: Array,
+    squares: Array,
+    variation: Array,
+    eps: float = EPS,
 ) -> Scatter:
     """Sums of one block, with their rounding; what varies by rounding alone does not vary."""
     # Errors of a sum wander: sqrt(count) / 6 of a unit, added one by one; BLAS does better.
-    rounding = EPS * (8 + np.sqrt(count) / 4) * squares
-    vanished = np.flatnonzero(variation <= EPS * (8 + np.sqrt(count)) * n * mean[1] ** 2)
+    rounding = eps * (8 + np.sqrt(count) / 4) * squares
+    vanished = np.flatnonzero(variation <= eps * (8 + np.sqrt(count)) * n * mean[1] ** 2)
     np.fill_diagonal(matrix, variation)
     matrix[vanished] = 0.0
     matrix[:, vanished] = 0.0

@@ -18,6 +18,7 @@ from loadstone.datasets.load_pitprops import load_pitprops
 from loadstone.datasets.make_noisy_factors import make_disjoint_factors, make_overlapping_shapes
 from loadstone.datasets.make_sector_returns import make_sector_returns
 from loadstone.datasets.make_sparse_factors import make_sparse_factors
+from loadstone.datasets.scale_images import scale_images
 
 __all__ = [
     "fetch_associated_press",
@@ -37,4 +38,5 @@ __all__ = [
     "make_overlapping_shapes",
     "make_sector_returns",
     "make_sparse_factors",
+    "scale_images",
 ]

@@ -152,6 +152,7 @@ class FitMixin(CallbackSupportMixin):
             n_products=self._expected_products(),
             missing=self._allows_missing,
             keep_rows=self._needs_rows(),
+            whole=self._looks_at_all(),
         )
 
     def _fit(self, reading: Callable[[], Reading], n_steps: int | None) -> Self:

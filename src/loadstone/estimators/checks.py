@@ -47,7 +47,7 @@ def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]
     """One cardinality per component from ``None``, a count, a fraction, or one of each."""
     if n_nonzero is None or np.ndim(n_nonzero) == 0:
         # More components than features cannot add anything; at one more the search says so.
-        return [_size(n_nonzero, n_features)] * min(n_components, n_features + 1)
+        return [check_size(n_nonzero, n_features)] * min(n_components, n_features + 1)
     sizes = list(n_nonzero)
     if any(isinstance(size, str) for size in sizes):
         msg = (
@@ -61,29 +61,22 @@ def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]
             "give one number for all components, or one per component"
         )
         raise ValueError(msg)
-    return [_size(size, n_features) for size in sizes]
+    return [check_size(size, n_features) for size in sizes]
 
 
-def _size(n_nonzero: Any, n_features: int) -> int:
-    if n_nonzero is None:
+def check_size(size: Any, n_features: int, name: str = "n_nonzero") -> int:
+    """A number of features from ``None``, a count, or a fraction."""
+    if size is None:
         return n_features
-    if isinstance(n_nonzero, Integral) and not isinstance(n_nonzero, bool):
-        if 1 <= int(n_nonzero) <= n_features:
-            return int(n_nonzero)
-        msg = (
-            f"n_nonzero={n_nonzero} must be between 1 and n_features={n_features}; "
-            "use None for all features, or a fraction in (0, 1]"
-        )
-        raise ValueError(msg)
-    if (
-        isinstance(n_nonzero, Real)
-        and not isinstance(n_nonzero, bool)
-        and 0 < float(n_nonzero) <= 1
-    ):
-        return max(1, round(float(n_nonzero) * n_features))
+    if isinstance(size, Real) and not isinstance(size, bool):
+        if isinstance(size, Integral) and 1 <= int(size) <= n_features:
+            return int(size)
+        if not isinstance(size, Integral) and 0 < float(size) <= 1:
+            return max(1, round(float(size) * n_features))
+    every = ", or None for all features" if name == "n_nonzero" else ""
     msg = (
-        f"n_nonzero={n_nonzero!r} must be a whole number of features between 1 and {n_features}, "
-        "a fraction in (0, 1], or None for all features"
+        f"{name}={size!r} must be between 1 and n_features={n_features} as a whole number, or a "
+        f"fraction in (0, 1]{every}"
     )
     raise ValueError(msg)
 

@@ -143,7 +143,7 @@ class ElasticNetPCA(Components):
             sizes = [min(size, n_available) for size in sizes]
         return ElasticNet(
             sizes,
-            None if sizes is not None else self._penalties()[:n_components],
+            None if sizes is not None else self._penalties(n_components),
             self._ridge(data.S),
             np.flatnonzero(data.moments.constant),
             self.max_iter,
@@ -163,17 +163,16 @@ class ElasticNetPCA(Components):
             return f"there are only {S.n_features} features"
         return None
 
-    def _penalties(self) -> list[float]:
+    def _penalties(self, n_components: int) -> list[float]:
         penalties = np.atleast_1d(np.asarray(self.penalty, dtype=float))
-        if penalties.size == 1:
-            penalties = np.repeat(penalties, self.n_components)
-        if penalties.shape != (self.n_components,) or not (penalties >= 0).all():
+        one = penalties.size == 1
+        if not (one or penalties.shape == (self.n_components,)) or not (penalties >= 0).all():
             msg = (
                 f"penalty={self.penalty!r} must be one number >= 0, or one for each of the "
                 f"{self.n_components} components"
             )
             raise ValueError(msg)
-        return [float(penalty) for penalty in penalties]
+        return [float(penalty) for penalty in np.resize(penalties, n_components)]
 
     def _ridge(self, S: Covariance) -> float:
         if self.ridge != "auto":

@@ -12,7 +12,7 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.parameters import COUNT, SHARED
+from loadstone.estimators.parameters import REPEATS, SHARED
 from loadstone.estimators.sequential import SequentialComponents
 from loadstone.registry import About
 from loadstone.solvers.em import EM, is_first_component
@@ -99,7 +99,7 @@ class EMPCA(ExtendableMixin, SequentialComponents):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "orthogonality": SHARED["orthogonality"].rule,
         "init": [StrOptions({"pca", "random"}), "array-like", None],
-        "n_init": [COUNT, None],
+        "n_init": [REPEATS, None],
         "warm_start": ["boolean"],
     }
 

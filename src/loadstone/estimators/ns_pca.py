@@ -39,9 +39,9 @@ class NSPCA(Components):
         depart from orthogonal unit vectors. The result does not depend on the scale of
         the data.
     sparsity_penalty : float, default=0.0
-        beta in units of ``beta_max / sqrt(n_features)``, where ``beta_max`` is the
-        penalty at which the leading direction vanishes. Cardinalities cannot be steered
-        finely by it; use ``n_nonzero`` for an exact size.
+        beta in units of the largest eigenvalue over ``sqrt(n_features)``, whatever the
+        overlap penalty is. Cardinalities cannot be steered finely by it; use ``n_nonzero``
+        for an exact size.
     n_nonzero : int, float, array-like or None, default=None
         Cut each component to its largest loadings afterwards and re-optimise them on
         their support: a number, a fraction in (0, 1], or one of these per component.
@@ -66,7 +66,9 @@ class NSPCA(Components):
     raw_components_ : ndarray of shape (n_components_, n_features)
         The columns of ``U`` as they were found, before scaling and cutting.
     overlap_ : float
-        ``||I - U'U||`` of the raw components (Frobenius norm).
+        ``||I - W'W||`` of the unit-norm columns (Frobenius norm): what they share.
+    departure_ : float
+        ``||I - U'U||`` of the raw components, which the penalty is on.
     orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
         ``|w_i'w_j|`` of the unit-norm components.
     penalties_ : tuple of float
@@ -123,6 +125,7 @@ class NSPCA(Components):
     nonnegative: ClassVar[bool] = True
     raw_components_: ClassVar[Array]
     overlap_: ClassVar[float]
+    departure_: ClassVar[float]
     penalties_: ClassVar[tuple[float, float]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -179,8 +182,9 @@ class NSPCA(Components):
         solver = CoordinateAscent(
             self.overlap_penalty, self.sparsity_penalty, self.n_init, self.max_iter, self.tol
         )
-        starts = self._starts(varying, S.n_features, task.rng)
-        found = solver(local, self.n_components, task.rng, starts)
+        # More than there are features can only repeat what the others say.
+        count = min(self.n_components, varying.size)
+        found = solver(local, count, task.rng, self._init(count, varying, S.n_features))
         if found.matrix.shape[1] == 0:
             msg = f"sparsity_penalty={self.sparsity_penalty} leaves every component empty; lower it"
             raise ValueError(msg)
@@ -194,15 +198,13 @@ class NSPCA(Components):
             loadings=loadings[:, adding],
             searches=(found,),
             values=_raw_values(found, order[adding], varying, task.data),
-            shortfall=repeated or self._shortfall(found),
+            shortfall=repeated or self._shortfall(found, count),
         )
 
-    def _starts(self, varying: Array, n_features: int, rng: np.random.Generator) -> list[Array]:
-        """Starts that replace the solver's own; none for ``init="pca"``."""
-        shape = (varying.size, self.n_components)
-        drawn = [np.abs(rng.standard_normal(shape)) for _ in range(self.n_init)]
+    def _init(self, count: int, varying: Array, n_features: int) -> str | Array:
+        """Where the first start is."""
         if isinstance(self.init, str):
-            return [U / np.linalg.norm(U, axis=0) for U in drawn] if self.init == "random" else []
+            return self.init
         given = np.asarray(self.init, dtype=np.float64)
         if given.shape != (self.n_components, n_features):
             msg = (
@@ -213,11 +215,13 @@ class NSPCA(Components):
         if not np.isfinite(given).all() or given.min() < 0:
             msg = "init holds negative or missing values; components of NSPCA are at least 0"
             raise ValueError(msg)
-        return [given.T[varying], *(U / np.linalg.norm(U, axis=0) for U in drawn[1:])]
+        return given.T[varying, :count]
 
-    def _shortfall(self, found: Loadings) -> str | None:
+    def _shortfall(self, found: Loadings, count: int) -> str | None:
         if found.matrix.shape[1] == self.n_components:
             return None
+        if found.matrix.shape[1] == count:
+            return "no more features vary"
         return (
             f"the others are empty at sparsity_penalty={self.sparsity_penalty} and "
             f"overlap_penalty={self.overlap_penalty}; lower the former or ask for fewer"
@@ -230,9 +234,15 @@ def _raw_values(found: Loadings, order: Array, varying: Array, data: Reading) ->
     eigenvalue = found.details["eigenvalue"]
     return {
         "raw_components_": np.ascontiguousarray(raw.T),
-        "overlap_": float(np.linalg.norm(np.eye(raw.shape[1]) - raw.T @ raw)),
+        "overlap_": _departure(raw / np.linalg.norm(raw, axis=0)),
+        "departure_": _departure(raw),
         "penalties_": (found.details["alpha"] * eigenvalue, found.details["beta"] * eigenvalue),
     }
+
+
+def _departure(U: Array) -> float:
+    """``||I - U'U||``."""
+    return float(np.linalg.norm(np.eye(U.shape[1]) - U.T @ U))
 
 
 def _cut(S: Covariance, loadings: Array, sizes: list[int]) -> Array:

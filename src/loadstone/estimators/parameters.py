@@ -14,6 +14,8 @@ from loadstone.covariance import DEFLATION_NAMES, ROUTES
 from loadstone.extraction import ORTHOGONALITIES
 
 COUNT = Interval(Integral, 1, None, closed="left")
+#: Of starts or repeated fits: more would take days, and nobody can want them.
+REPEATS = Interval(Integral, 1, 100_000, closed="both")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="left")
 
@@ -104,7 +106,7 @@ SHARED: dict[str, Parameter] = {
         "Features that are never used.",
         [None, str, "array-like"],
     ),
-    "n_init": Parameter("int", "Number of starts; the best result is kept.", [COUNT]),
+    "n_init": Parameter("int", "Number of starts; the best result is kept.", [REPEATS]),
     "max_iter": Parameter("int", "Largest number of iterations.", [COUNT]),
     "tol": Parameter("float", "Change of direction at which a search has settled.", [NOT_NEGATIVE]),
     "n_jobs": Parameter("int or None", "Fits in parallel, by joblib.", [None, Integral]),

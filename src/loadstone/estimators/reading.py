@@ -86,6 +86,7 @@ def read(
     n_products: int = 10_000,
     missing: bool = False,
     keep_rows: bool = False,
+    whole: bool = False,
 ) -> Reading:
     """Check data and form its covariance.
 
@@ -97,7 +98,7 @@ def read(
         How many samples each row stands for.
     standardize : bool
         Whether features are scaled to unit variance.
-    route, n_products : str, int
+    route, n_products, whole : str, int, bool
         See :func:`loadstone.covariance.covariance_of`.
     missing : bool
         Whether NaN stands for a missing value; otherwise it is refused.
@@ -122,8 +123,8 @@ def read(
     weights = check_weights(sample_weight, rows)
     if missing and has_missing(rows):
         return _read_incomplete(rows, weights, names, standardize=standardize)
-    how: dict[str, Any] = {"route": route, "n_products": n_products, "missing": missing}
-    reading = read_rows(rows, weights, names, standardize=standardize, **how)
+    how: dict[str, Any] = {"route": route, "n_products": n_products, "whole": whole}
+    reading = read_rows(rows, weights, names, standardize=standardize, missing=missing, **how)
     return replace(reading, rows=rows, weights=weights) if keep_rows else reading
 
 
@@ -145,11 +146,11 @@ def read_rows(
     route: str = "auto",
     n_products: int = 10_000,
     missing: bool = False,
+    whole: bool = False,
 ) -> Reading:
     """The same for rows that were checked before, such as a part of them."""
-    S, moments = covariance_of(
-        rows, route=route, standardize=standardize, sample_weight=weights, n_products=n_products
-    )
+    how: dict[str, Any] = {"route": route, "n_products": n_products, "whole": whole}
+    S, moments = covariance_of(rows, standardize=standardize, sample_weight=weights, **how)
     if missing:
         refuse_missing_in_dask(rows, moments)
     check_moments(moments, names, S.dtype)
@@ -230,10 +231,10 @@ def read_covariance(
 
 def _counted(S: Covariance, n_samples: float | None) -> Covariance:
     """A covariance with its number of samples, which can be told once only."""
-    if n_samples is None or S.n_samples == n_samples:
-        return S
-    if isinstance(S, ExplicitCovariance) and np.isnan(S.n_samples):
-        return check_covariance(S.matrix, n_samples)
+    known = None if np.isnan(S.n_samples) else S.n_samples
+    if n_samples is None or known is None or known == n_samples:
+        count = known if n_samples is None else n_samples
+        return check_covariance(S.matrix, count) if isinstance(S, ExplicitCovariance) else S
     msg = (
         f"n_samples={n_samples!r}, but the covariance is one of {S.n_samples:g} samples; leave "
         "n_samples out, or give the matrix itself"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from loadstone.covariance import Array
 from loadstone.estimators.found import Task
 from loadstone.estimators.parameters import COUNT
 from loadstone.estimators.sequential import SequentialComponents
-from loadstone.extraction import Extraction
+from loadstone.extraction import Extraction, Plan
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.spannogram import METHODS, Spannogram
@@ -47,6 +48,9 @@ class SpannogramPCA(SequentialComponents):
     polish : bool, default=False
         Continue on the full covariance, alternating between the best loadings on a
         support and the best support for them; the variance never falls.
+    second_look : bool, default=True
+        Compare several supports under the full covariance and re-optimise the loadings
+        there. ``False``: the loadings of the paper, straight from its search.
     orthogonality : {"none", "disjoint"}, default="none"
         ``"disjoint"``: features used by a component are removed before the next is
         sought, as in the paper.
@@ -67,6 +71,9 @@ class SpannogramPCA(SequentialComponents):
         ``False`` where it holds with probability ``1 - 1/n_features``.
     low_rank_gap_ : ndarray of shape (n_components_,)
         Largest variance the approximation of low rank can hide from a component.
+    published_ratio_ : ndarray of shape (n_components_,)
+        Share of the best variance that the paper's bound promises to the loadings of the
+        search: ``x'A_d x / (x'A_d x / (1 - epsilon) + l_{rank+1})``.
     shift_ : ndarray of shape (n_components_,)
         The ``sigma`` of ``sigma I`` plus low rank where that was recognised, else 0.
     method_ : list of str
@@ -136,11 +143,13 @@ class SpannogramPCA(SequentialComponents):
     method: str = "auto"
     epsilon: float = 0.1
     polish: bool = False
+    second_look: bool = True
 
     guarantee_: ClassVar[Array]
     guarantee_is_deterministic_: ClassVar[Array]
     upper_bound_is_deterministic_: ClassVar[Array]
     low_rank_gap_: ClassVar[Array]
+    published_ratio_: ClassVar[Array]
     shift_: ClassVar[Array]
     n_candidates_: ClassVar[Array]
     n_nonzero_: ClassVar[Array]
@@ -154,14 +163,22 @@ class SpannogramPCA(SequentialComponents):
         "method": [StrOptions(set(METHODS))],
         "epsilon": [Interval(Real, 0, 1, closed="neither")],
         "polish": ["boolean"],
+        "second_look": ["boolean"],
     }
 
     def _expected_products(self) -> int:
         # Eigenvectors, then two blocks of candidates, for each component.
         return (20 * (self.rank + 1) + 130) * self._count
 
+    def plan(self, task: Task) -> Plan:
+        """The loadings of the search are re-optimised only after a second look."""
+        return replace(super().plan(task), renormalize=self.second_look)
+
     def _solver(self, task: Task) -> Spannogram:
-        return Spannogram(self.rank, self.method, self.epsilon, self.polish)
+        if self.polish and not self.second_look:
+            msg = "polish=True climbs on from a second look; use second_look=True, or polish=False"
+            raise ValueError(msg)
+        return Spannogram(self.rank, self.method, self.epsilon, self.polish, self.second_look)
 
     def _values(self, extraction: Extraction) -> dict[str, Any]:
         told = [search.details or _plain_component(search) for search in extraction.searches]
@@ -180,7 +197,7 @@ class SpannogramPCA(SequentialComponents):
 #: What the solver tells of each component as one number.
 _NUMBERS = (
     *("guarantee", "guarantee_is_deterministic", "upper_bound", "upper_bound_is_deterministic"),
-    *("low_rank_gap", "shift", "n_candidates", "n_nonzero"),
+    *("low_rank_gap", "published_ratio", "shift", "n_candidates", "n_nonzero"),
 )
 
 
@@ -193,6 +210,7 @@ def _plain_component(search: Loadings) -> dict[str, Any]:
         "upper_bound": variance,
         "upper_bound_is_deterministic": True,
         "low_rank_gap": 0.0,
+        "published_ratio": 1.0,
         "shift": 0.0,
         "n_candidates": 1,
         "n_nonzero": search.matrix.shape[0],

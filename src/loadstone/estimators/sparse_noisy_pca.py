@@ -176,7 +176,7 @@ class SparseNoisyPCA(GaussianComponents):
         "noise": [StrOptions(set(NOISES))],
         "penalty": [StrOptions(set(CRITERIA)), NOT_NEGATIVE],
         "ebic_gamma": [NOT_NEGATIVE],
-        "n_penalties": [Interval(Integral, 2, None, closed="left"), None],
+        "n_penalties": [Interval(Integral, 2, 10_000, closed="both"), None],
         "penalty_range": [StrOptions({"auto"}), "array-like"],
         "penalize": [StrOptions(set(PENALIZE))],
         "init": [StrOptions(set(INITS))],
@@ -210,15 +210,18 @@ class SparseNoisyPCA(GaussianComponents):
         if isinstance(self.penalty, str):
             check_n_samples_known(S, f"penalty={self.penalty!r}")
         asked = ordered_size(self.n_components)
+        # A working set leaves features out that could have been chosen.
+        n_candidates = int(np.count_nonzero(~task.data.moments.constant))
         if self.n_penalties is None:
             refuse_changed(self, OF_THE_PATH, "the published search; set n_penalties to use it")
-            search = self._direct_search(scaled=task.data.moments.scale is not None)
+            search = self._direct_search(n_candidates, scaled=task.data.moments.scale is not None)
             choice = self._sizes(holes, task, search.models)
             data = S if holes is None else holes
             fit = search(data, choice.sizes, of_descents(task.report), choice.held_out)
             return choice.described(fitted_l0(fit, S, holes, asked))
         refuse_beyond_the_paper(self.noise, self.n_penalties, holes)
-        surface = self._published_path()(S, self.n_components, task.rng, of_models(task.report))
+        path = self._published_path(n_candidates)
+        surface = path(S, self.n_components, task.rng, of_models(task.report))
         return fitted_path(surface, S, asked)
 
     def _search(self, task: Task) -> Found:
@@ -234,7 +237,7 @@ class SparseNoisyPCA(GaussianComponents):
         tags.input_tags.allow_nan = self.n_penalties is None
         return tags
 
-    def _direct_search(self, *, scaled: bool) -> L0Search:
+    def _direct_search(self, n_candidates: int, *, scaled: bool) -> L0Search:
         by_name = isinstance(self.penalty, str)
         # Scaling to unit variance makes the noise unequal, whatever it was.
         free = self.noise == "auto" and scaled
@@ -244,9 +247,10 @@ class SparseNoisyPCA(GaussianComponents):
             penalty=None if by_name else float(self.penalty),
             max_iter=self.max_iter,
             tol=self.tol,
+            n_candidates=n_candidates,
         )
 
-    def _published_path(self) -> PublishedPath:
+    def _published_path(self, n_candidates: int) -> PublishedPath:
         return PublishedPath(
             penalize=self.penalize,
             criterion=self.penalty,
@@ -257,4 +261,5 @@ class SparseNoisyPCA(GaussianComponents):
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
+            n_candidates=n_candidates,
         )

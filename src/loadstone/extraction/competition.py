@@ -8,7 +8,7 @@ import numpy as np
 
 from loadstone.certificates import JointCertificate, prove_together
 from loadstone.certificates.problem_after import FIRST, LINEAR, Earlier
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance
 from loadstone.extraction.one_by_one import Plan
 
@@ -56,12 +56,21 @@ def prove_jointly(
     time_limit: float | None = None,
 ) -> JointCertificate:
     """What is proven about all components together, related as the plan says."""
-    kept = constraints[: loadings.shape[1]]
+    kept = list(constraints[: loadings.shape[1]])
     disjoint = all(plan.orthogonality.means_disjoint(constraint) for constraint in kept)
     relation = "disjoint" if disjoint else plan.orthogonality.kind
+    if disjoint:
+        # Features that every component must use are used up by the first one.
+        kept[1:] = [_without_forced(constraint) for constraint in kept[1:]]
     return prove_together(
         S, kept, loadings, relation, effort=effort, quantity=quantity, time_limit=time_limit
     )
+
+
+def _without_forced(constraint: Constraint) -> Constraint:
+    if isinstance(constraint, LoadingConstraint) and constraint.forced.size:
+        return constraint.without(constraint.forced)
+    return constraint
 
 
 def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:

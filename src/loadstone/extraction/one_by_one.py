@@ -179,7 +179,8 @@ def _check_lengths(S: Covariance, constraints: Sequence[Constraint]) -> None:
 def _principal_components(S: Covariance, n: int, report: Report | None) -> Extraction:
     """Without constraints the answer is PCA, all components at once."""
     values, vectors = leading_eigenpairs(S, n)
-    solid = np.flatnonzero(values > NEGLIGIBLE * total_variance(S))
+    negligible = max(NEGLIGIBLE, 8 * float(np.finfo(S.dtype).eps)) * total_variance(S)
+    solid = np.flatnonzero(values > negligible)
     searches = [Loadings(vectors[:, [j]], values[[j]], 1, Stop.EXACT) for j in solid]
     for index, search in enumerate(searches):
         if report is not None and report(index, search):

@@ -146,7 +146,14 @@ def prices_of(
     """What to ask all features about components, each beside those it is deflated by."""
     used = np.flatnonzero(loadings.any(axis=1))
     Z = S.centred_columns(used).astype(np.float64)
-    W = loadings[used].astype(np.float64)
+    return prices_among(Z, loadings[used], constraints, plan)
+
+
+def prices_among(
+    Z: Array, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+) -> Prices:
+    """The same for centred columns ``Z`` of the features that ``loadings`` are about."""
+    W = loadings.astype(np.float64)
     Y = Z @ W
     together = plan.refine is not None
     gram = Y.T @ Y if together or plan.deflation == "schur" else W.T @ W

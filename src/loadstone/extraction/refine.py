@@ -43,7 +43,7 @@ _GAIN = 1e-10
 _LARGEST_DISCOUNT = 0.3
 _BAN_RATE = 0.3
 # Penalties of the joint starts for non-negative components, in the units of coordinate ascent.
-_JOINT_PENALTIES = ((3.0, 0.0), (3.0, 0.3), (1.0, 0.3))
+_JOINT_PENALTIES = ((3.0, 0.0), (3.0, 0.377), (1.0, 0.231))
 
 
 def refine(

@@ -12,6 +12,7 @@ from loadstone.metrics.explained_variance import (
     span_variance,
     total_variance,
 )
+from loadstone.metrics.overlap import jaccard
 from loadstone.metrics.recovered_variance import (
     held_out_recovery,
     recovered_from_scores,
@@ -24,6 +25,7 @@ __all__ = [
     "adjusted_variance",
     "correlation_from_scores",
     "held_out_recovery",
+    "jaccard",
     "marginal_variance",
     "recovered_from_scores",
     "recovered_variance",

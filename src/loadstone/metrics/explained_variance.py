@@ -31,9 +31,22 @@ def marginal_variance(S: Covariance, loadings: Array) -> Array:
     return np.maximum(score_covariance(S, loadings).diagonal(), 0)
 
 
-def adjusted_variance(S: Covariance, loadings: Array) -> Array:
-    """Squared diagonal of R in the QR of the scores, in the order of the components."""
-    return adjusted_from_scores(score_covariance(S, loadings))
+def adjusted_variance(S: Covariance, loadings: Array, *, method: str = "scores") -> Array:
+    """Squared diagonal of R in the QR of the scores, in the order of the components.
+
+    ``method="loadings"`` makes the loadings orthogonal instead, one after another, and gives the
+    variance along each: Guan and Dy (2009) report that. Their scores stay correlated, so
+    some variance is counted twice.
+    """
+    if method == "scores":
+        return adjusted_from_scores(score_covariance(S, loadings))
+    if method != "loadings":
+        msg = f"method={method!r} must be 'scores' or 'loadings': what is made orthogonal"
+        raise ValueError(msg)
+    Q, R = np.linalg.qr(np.asarray(loadings, dtype=np.float64))
+    length = np.abs(np.diag(R))
+    independent = length > 1e-10 * length.max(initial=0.0)
+    return np.where(independent, marginal_variance(S, Q.astype(S.dtype)), 0.0)
 
 
 def adjusted_from_scores(G: Array) -> Array:

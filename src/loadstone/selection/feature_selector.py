@@ -15,7 +15,7 @@ from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.opened import feature_names, is_dask_frame, opened
 from loadstone.estimators.base import FitMixin, field
-from loadstone.estimators.checks import check_new_rows, check_sizes
+from loadstone.estimators.checks import check_new_rows, check_size
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA
@@ -142,10 +142,7 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         return self._of_entropy(task.data, size)
 
     def _size(self, n_features: int) -> int:
-        try:
-            size = check_sizes(self.n_features_to_select, 1, n_features)[0]
-        except ValueError as error:
-            raise ValueError(str(error).replace("n_nonzero", "n_features_to_select")) from error
+        size = check_size(self.n_features_to_select, n_features, "n_features_to_select")
         if self.method == "component" and self.n_components > size:
             msg = (
                 f"n_components={self.n_components} components cannot share "

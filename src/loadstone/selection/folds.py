@@ -110,4 +110,6 @@ def covariances_of_folds(
         return None
     part = part_of_rows(folds, n_samples)
     weights = check_weights(sample_weight, rows)
-    return None if part is None else SampleCovariance.of_parts(rows, weights, part, len(folds))
+    if part is None:
+        return None
+    return SampleCovariance.of_parts(rows, weights, part, len(folds), exact=False)

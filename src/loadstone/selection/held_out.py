@@ -21,6 +21,7 @@ from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.metrics import held_out_recovery
 from loadstone.selection.folds import Fold, HeldOut
+from loadstone.selection.wide_folds import WideFold
 
 #: Folds where none are given.
 N_FOLDS = 4
@@ -120,7 +121,7 @@ def _one_fold(fresh: Any, train: Any, test: Any) -> tuple[Array, Array]:
 
 
 def recovered_of_folds(
-    search: Callable[[Reading], Array], data: Reading, folds: Sequence[Fold | HeldOut]
+    search: Callable[[Reading], Array], data: Reading, folds: Sequence[Fold | HeldOut | WideFold]
 ) -> HeldOutRecovery:
     """The same for folds as :class:`loadstone.SparsePCACV` has them.
 
@@ -133,8 +134,11 @@ def recovered_of_folds(
     folds : sequence
         Rows to train on and to hold out, or covariances of both.
     """
-    shares = []
+    shares: list[tuple[float, float]] = []
     for fold in folds:
+        if isinstance(fold, WideFold):
+            shares.append(fold.recovered(search(fold.train)))
+            continue
         if isinstance(fold, HeldOut):
             train: Reading = fold.train
             held_out: Covariance = fold.second_moments()
@@ -142,23 +146,25 @@ def recovered_of_folds(
             rows, test = _safe_indexing(data.rows, fold[0]), _safe_indexing(data.rows, fold[1])
             weights = None if data.weights is None else data.weights[fold[0]]
             train = read_rows(rows, weights, standardize=data.moments.scale is not None)
-            held_out = _about_training(test, train.moments)
+            counted = None if data.weights is None else data.weights[fold[1]]
+            held_out = _about_training(test, train.moments, counted)
         S, W = train.S, search(train)
         V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
         shares.append(
-            [held_out_recovery(S, held_out, W)[-1], held_out_recovery(S, held_out, V)[-1]]
+            (held_out_recovery(S, held_out, W)[-1], held_out_recovery(S, held_out, V)[-1])
         )
     ours, pca = np.mean(shares, axis=0)
     return HeldOutRecovery(ours, pca)
 
 
-def _about_training(test: Any, moments: Moments) -> Covariance:
+def _about_training(test: Any, moments: Moments, weights: Array | None = None) -> Covariance:
     """Second moments of held-out rows about the mean and in the scale of the training rows.
 
     With ``d`` the way from one mean to the other that is the covariance plus ``dd'``.
     """
     rows = rows_of(test)
-    n, mean, variance = accumulate_moments(rows, None)
+    w = None if weights is None else weights.astype(rows.dtype, copy=False)
+    n, mean, variance = accumulate_moments(rows, w)
     away = mean - moments.mean
     if moments.scale is not None:
         away = away / moments.scale
@@ -170,7 +176,7 @@ def _about_training(test: Any, moments: Moments) -> Covariance:
         variance=variance * (n - 1) / n if n > 1 else np.zeros(mean.size),
         constant=np.zeros(mean.size, dtype=bool),
     )
-    S = DataCovariance(rows, own)
+    S = DataCovariance(rows, own, w)
     return DeflatedCovariance(S, away[:, None].astype(S.dtype), -np.ones((1, 1), dtype=S.dtype))
 
 

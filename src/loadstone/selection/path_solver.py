@@ -21,7 +21,9 @@ from loadstone.loadings import Loadings, Stop
 from loadstone.selection.path import PATH_EFFORTS, CardinalityPath, search_path
 from loadstone.selection.path_starts import concentrated_columns, search_size
 from loadstone.solvers.renormalise import renormalise
-from loadstone.solvers.search.tiny import is_tiny
+from loadstone.solvers.search.few_places import best_feature
+from loadstone.solvers.search.finish import Found
+from loadstone.solvers.search.tiny import is_tiny, tiny_start
 from loadstone.solvers.starts import both_signs, column_starts, eigenvector_starts
 from loadstone.solvers.support_spectrum import SupportSpectrum
 
@@ -93,6 +95,9 @@ class PathSolver:
         if S is self.path.covariance and starts is None and self._is_about(constraint):
             w = self.path.loadings(constraint.n_nonzero)
             return Loadings(w[:, None], np.array([w @ (S @ w)]), 1, Stop.CONVERGED)
+        if is_tiny(S) and starts is None:
+            begun = _tiny(_explicit(S), constraint)
+            return Loadings(begun.w[:, None], np.array([begun.value]), 1, Stop.CONVERGED)
         directions = [self.eigenvectors, column_starts(S, self.columns)]
         if starts is not None:
             directions.append(starts.astype(S.dtype, copy=False))
@@ -119,26 +124,31 @@ def loadings_of_sizes(model: SparsePCA, data: Reading, sizes: Array) -> Iterator
     ------
     ndarray of shape (n_features, n_found)
     """
-    rng = seeded(model.random_state)
+    rng, options = seeded(model.random_state), model.get_params(deep=False)
+    if is_tiny(data.S):
+        # The search of few features is one of matrices; the route must not change its answer.
+        data = replace(data, S=_explicit(data.S))
     with one_blas_thread():
-        # A whole search of few features costs less than a path.
-        solver = (
-            None
-            if is_tiny(data.S)
-            else PathSolver.on(data, sizes, nonnegative=model.nonnegative, effort=model.effort)
-        )
+        solver = PathSolver.on(data, sizes, nonnegative=model.nonnegative, effort=model.effort)
         for size in sizes:
-            sized = SparsePCA(**{**model.get_params(deep=False), "n_nonzero": int(size)})
-            plan = sized.plan(Task(data, rng))
-            plan = plan if solver is None else replace(plan, solver=solver)
+            sized = SparsePCA(**{**options, "n_nonzero": int(size)})
+            plan = replace(sized.plan(Task(data, rng)), solver=solver)
             yield _components(data.S, sized.constraints_on(data), plan, int(rng.integers(2**63)))
 
 
 def _components(S: Covariance, constraints: Sequence[Constraint], plan: Plan, seed: int) -> Array:
     """One after another, then all of them in turn; stricter relations are not tried as well."""
-    if is_tiny(S) and not isinstance(S, ExplicitCovariance):
-        # The search of few features is one of matrices; the route must not change its answer.
-        every = np.arange(S.n_features)
-        S = ExplicitCovariance(S.block(every, every), S.n_samples)
     found = Chains(S, constraints, plan, seed, None).follow(plan.orthogonality).matrix
     return warm_refine(S, found, constraints[: found.shape[1]], plan.orthogonality).loadings
+
+
+def _explicit(S: Covariance) -> ExplicitCovariance:
+    if isinstance(S, ExplicitCovariance):
+        return S
+    every = np.arange(S.n_features)
+    return ExplicitCovariance(S.block(every, every), S.n_samples)
+
+
+def _tiny(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
+    """A component of what earlier ones leave of a few dozen features; exchanges follow for all."""
+    return best_feature(S, constraint) if constraint.size == 1 else tiny_start(S, constraint)

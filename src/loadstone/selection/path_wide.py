@@ -55,7 +55,7 @@ def search_wide(
     searched : callable
         The search in memory.
     """
-    _refuse_large(S, constraints[-1].size)
+    refuse_large_size(S, constraints[-1].size)
     sizes = np.array([constraint.n_nonzero for constraint in constraints])
 
     def search(features: Support, before: BestKnown | None) -> BestKnown:
@@ -72,7 +72,8 @@ def search_wide(
     return search_among(S, wanted, search, ask, N_PRICINGS)
 
 
-def _refuse_large(S: SampleGram, size: int) -> None:
+def refuse_large_size(S: SampleGram, size: int) -> None:
+    """Refuse a size that the working set has no room for."""
     largest = largest_wide_size(S)
     if size <= largest:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.blas_threads import in_parallel
-from loadstone.covariance import Array, SampleCovariance
+from loadstone.covariance import Array, SampleCovariance, SampleGram
 from loadstone.covariance.checks import check_rows, check_weights
 from loadstone.covariance.opened import feature_names
 from loadstone.covariance.scores import share_explained
@@ -33,6 +32,8 @@ from loadstone.selection.folds import (
 from loadstone.selection.held_out import recovered_of_folds
 from loadstone.selection.path import automatic_sizes
 from loadstone.selection.path_solver import loadings_of_sizes
+from loadstone.selection.path_wide import largest_wide_size
+from loadstone.selection.wide_folds import N_PRICINGS, read_wide_folds, scores_of_wide_folds
 from loadstone.solvers.portfolio import PORTFOLIOS
 
 #: Sizes tried where none are given.
@@ -48,7 +49,8 @@ class SparsePCACV(Components):
 
     Folds that share out the rows are summed up as covariances where these fit into memory:
     one pass, also over a Dask array. ``fit`` also takes a list of :class:`SampleCovariance`,
-    one for each fold.
+    one for each fold. Few samples of very many features out of core are searched on a working
+    set, for all folds at once, and scaled by all samples where ``standardize`` asks for it.
 
     Parameters
     ----------
@@ -157,6 +159,10 @@ class SparsePCACV(Components):
             if parts is not None:
                 named = [replace(part, names=names) for part in parts]
                 return read_in_folds(named, standardize=bool(self.standardize))
+            how: dict[str, Any] = {"standardize": bool(self.standardize), "route": self.route}
+            wide = read_wide_folds(rows, weights, names, folds, **how)
+            if wide is not None:
+                return wide
         return super()._read(X, sample_weight)
 
     def _check_given_folds(self, parts: Any, sample_weight: Any) -> None:
@@ -176,7 +182,7 @@ class SparsePCACV(Components):
                 "cardinality_path(covariance=...) and suggest_cardinality"
             )
             raise TypeError(msg)
-        sizes, scores = self._scores_of_sizes(task)
+        task, sizes, scores = self._scores_of_sizes(task)
         size = int(sizes[choose(scores, self.rule)])
         final = self._model(size, "balanced" if self.effort == "fast" else self.effort)
         found = final._search(task)
@@ -201,22 +207,23 @@ class SparsePCACV(Components):
             "cv_pca_recovered_ratio_": float(found.pca),
         }
 
-    def _scores_of_sizes(self, task: Task) -> tuple[Array, Array]:
-        """Sizes ascending and a score for each of them and each fold."""
-        rows = task.data.rows
-        folds = rows if isinstance(rows, tuple) else self._folds(rows)
+    def _scores_of_sizes(self, task: Task) -> tuple[Task, Array, Array]:
+        """Sizes ascending and a score for each of them and each fold; folds as they were searched."""
+        S, n = task.data.S, task.data.n_features
         if not isinstance(self.n_nonzeros, str):
-            sizes = check_n_nonzeros(self.n_nonzeros, task.data.n_features)
-            return sizes, self._cross_validate(task, folds, sizes)
-        sizes = automatic_sizes(task.data.n_features, N_SIZES)
-        scores = self._cross_validate(task, folds, sizes)
+            sizes = check_n_nonzeros(self.n_nonzeros, n)
+            task, scores = self._cross_validate(task, sizes)
+            return task, sizes, scores
+        sizes = automatic_sizes(largest_wide_size(S) if isinstance(S, SampleGram) else n, N_SIZES)
+        task, scores = self._cross_validate(task, sizes)
         between = _around(sizes, choose(scores, self.rule))
         if between.size:
             sizes = np.concatenate([sizes, between])
-            scores = np.vstack([scores, self._cross_validate(task, folds, between)])
+            # Neighbours have asked all features already.
+            scores = np.vstack([scores, self._cross_validate(task, between, n_pricings=0)[1]])
             order = np.argsort(sizes)
             sizes, scores = sizes[order], scores[order]
-        return sizes, scores
+        return task, sizes, scores
 
     def _folds(self, rows: Any) -> list[Fold]:
         cv = check_cv(self.cv)
@@ -229,16 +236,28 @@ class SparsePCACV(Components):
             raise ValueError(msg)
         return list(cv.split(rows))
 
-    def _cross_validate(self, task: Task, folds: Sequence[Fold | HeldOut], sizes: Array) -> Array:
-        model = self._model(int(sizes[0]), self.effort)
+    def _cross_validate(
+        self, task: Task, sizes: Array, n_pricings: int = N_PRICINGS
+    ) -> tuple[Task, Array]:
+        model, rows = self._model(int(sizes[0]), self.effort), task.data.rows
+        if isinstance(task.data.S, SampleGram):
+            scores, rows = scores_of_wide_folds(
+                model, task.data, rows, sizes, self.n_jobs, n_pricings
+            )
+            self._tell(task, sizes, scores)
+            return replace(task, data=replace(task.data, rows=rows)), scores
+        folds = rows if isinstance(rows, tuple) else self._folds(rows)
         calls = ((model, task.data, fold, sizes) for fold in folds)
         scores = np.empty((len(sizes), len(folds)))
         for index, found in enumerate(in_parallel(_held_out_scores, calls, self.n_jobs)):
             scores[:, index] = found
             task.report(f"fold {index + 1}", fold=index, n_folds=len(folds))
+        self._tell(task, sizes, scores)
+        return task, scores
+
+    def _tell(self, task: Task, sizes: Array, scores: Array) -> None:
         for size, score in zip(sizes, scores.mean(axis=1), strict=True):
             task.report(f"{size} features", n_nonzero=int(size), score=float(score))
-        return scores
 
     def _model(self, n_nonzero: int, effort: str) -> SparsePCA:
         return SparsePCA(

@@ -28,6 +28,8 @@ from loadstone.selection.folds import are_covariances, merged
 
 #: Fewer blocks have too few different halves.
 MIN_BLOCKS = 8
+#: Nobody waits for more fits.
+MAX_SUBSAMPLES = 100_000
 #: Blocks that the rows of a Dask array are dealt out to.
 MAX_BLOCKS = 64
 
@@ -48,7 +50,7 @@ class StabilitySelection:
         Average number of features chosen on a subsample (q in the paper).
     max_false : float
         Bound ``q^2 / ((2 threshold - 1) n_features)`` on the expected number of falsely
-        selected features (Theorem 1).
+        selected features (Theorem 1); at most ``n_features``, beyond which it says nothing.
     n_subsamples : int
         Number of subsamples.
     feature_names : ndarray of str or None
@@ -149,24 +151,25 @@ def stability_selection(
     names = X[0].names if by_blocks else feature_names(X)
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     _check(n_samples, n_subsamples, threshold)
-    halves = [rng.permutation(n_samples)[: n_samples // 2] for _ in range(n_subsamples)]
     choose: Callable[..., Array] = _elsewhere
     if isinstance(estimator, FitMixin):
         estimator.check_parameters()
         choose = _searched
         X = X if by_blocks else check_rows(X, allow_nan=True)
     weights = None if by_blocks else check_weights(sample_weight, X)
+    halves = (rng.permutation(n_samples)[: n_samples // 2] for _ in range(n_subsamples))
     calls = ((estimator, X, weights, half, names) for half in halves)
-    counts = np.asarray(list(in_parallel(choose, calls, n_jobs)), dtype=float)
-    frequency = counts.mean(axis=0)
+    # As whole numbers, whose sum is the same in any order.
+    counts = sum(chosen.astype(np.int64) for chosen in in_parallel(choose, calls, n_jobs))
+    frequency = np.asarray(counts) / n_subsamples
     order = np.argsort(-frequency, kind="stable")
-    q = float(counts.sum(axis=1).mean())
+    q = float(frequency.sum())
     return StabilitySelection(
         frequency,
         threshold,
         order[frequency[order] >= threshold],
         q,
-        q**2 / ((2 * threshold - 1) * frequency.size),
+        min(q**2 / ((2 * threshold - 1) * frequency.size), float(frequency.size)),
         n_subsamples,
         names,
     )
@@ -182,6 +185,12 @@ def _dealt_out(X: Any, sample_weight: Any, rng: np.random.RandomState) -> list[S
             "which no covariances are formed; select features first, or use X.compute() where it fits"
         )
         raise TypeError(msg)
+    if n_samples < 2 * MIN_BLOCKS:
+        msg = (
+            f"X is a Dask array of {n_samples} samples, and its rows are dealt out to at least "
+            f"{MIN_BLOCKS} blocks of two; use X.compute(), of which single rows are drawn"
+        )
+        raise ValueError(msg)
     n_blocks = min(MAX_BLOCKS, MAX_GRAM_BYTES // (8 * n_features**2), n_samples // 2)
     if n_blocks < MIN_BLOCKS:
         msg = (
@@ -192,7 +201,7 @@ def _dealt_out(X: Any, sample_weight: Any, rng: np.random.RandomState) -> list[S
         raise MemoryError(msg)
     block = rng.permutation(np.arange(n_samples) % n_blocks)
     weights = check_weights(sample_weight, rows)
-    parts = SampleCovariance.of_parts(rows, weights, block, n_blocks)
+    parts = SampleCovariance.of_parts(rows, weights, block, n_blocks, exact=False)
     return [replace(part, names=names) for part in parts]
 
 
@@ -222,8 +231,11 @@ def _check(n_samples: int, n_subsamples: int, threshold: float) -> None:
     if not 0.5 < threshold <= 1:
         msg = f"threshold={threshold} must be in (0.5, 1]: the error bound holds only there"
         raise ValueError(msg)
-    if n_subsamples < 1:
-        msg = f"n_subsamples={n_subsamples} must be at least 1"
+    if not 1 <= n_subsamples <= MAX_SUBSAMPLES:
+        msg = (
+            f"n_subsamples={n_subsamples} must be between 1 and {MAX_SUBSAMPLES}; each is a fit, "
+            "and 100 tell frequencies apart by 0.05"
+        )
         raise ValueError(msg)
     if n_samples < 4:
         msg = (

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.loadings import Loadings, Stop
+from loadstone.solvers.column_moves import move_columns
 from loadstone.solvers.coordinate_ascent_caches import Products, products_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from loadstone.solvers.starts import random_nonnegative_starts, refuse_beyond_memory
 
 __all__ = ["CoordinateAscent", "largest_sparsity_penalty", "objective", "scaled_penalties"]
 
@@ -30,6 +29,12 @@ __all__ = ["CoordinateAscent", "largest_sparsity_penalty", "objective", "scaled_
 _REFRESH_EVERY = 20
 # New starts for vanished columns before they are given up.
 _MAX_RESEEDS = 10
+# Blocks of all components at a time: eigenvectors, both of their signs, products, starts cut short.
+BLOCKS_HELD = 8
+#: Overlap penalty, in units of the largest eigenvalue, up to which single entries move well.
+STRONG = 4.0
+# Factor between the overlap penalties of two stages.
+_STAGE = 4.0
 # Power steps that lead a new start away from the columns there are.
 _RESEED_STEPS = 50
 
@@ -48,8 +53,7 @@ def scaled_penalties(
     ``eigenvalue`` is the largest one of the paper's ``A = XX'``, a sum over the
     centred samples that is not divided by their number.
     """
-    unit = largest_sparsity_penalty(eigenvalue, alpha) / np.sqrt(n_features)
-    return alpha / eigenvalue, float(beta / unit)
+    return alpha / eigenvalue, float(beta * np.sqrt(n_features) / eigenvalue)
 
 
 class Ascent(NamedTuple):
@@ -69,9 +73,9 @@ class CoordinateAscent:
     overlap_penalty : float
         alpha in units of the largest eigenvalue of the covariance.
     sparsity_penalty : float
-        beta in units of ``beta_max / sqrt(n_features)``.
+        beta in units of the largest eigenvalue over ``sqrt(n_features)``.
     n_init : int
-        Starts: the leading eigenvectors cut at zero, then random ones.
+        Starts; all after the first are random.
     max_iter : int
         Sweeps over all entries, per start.
     tol : float
@@ -89,24 +93,24 @@ class CoordinateAscent:
         S: Covariance,
         n_components: int,
         rng: np.random.Generator,
-        starts: Sequence[Array] = (),
+        init: str | Array = "pca",
     ) -> Loadings:
-        """The best ascent over ``starts``, or over ``n_init`` of its own where none are given.
+        """The best ascent over ``n_init`` starts.
 
-        The matrix of the result holds the components scaled to unit norm, without
-        those that vanished; ``details["raw"]`` holds them as they were found.
+        The first is that of ``init``: the leading eigenvectors (``"pca"``), at random, or given
+        components in columns. The matrix of the result holds the components scaled to unit norm,
+        without those that vanished; ``details["raw"]`` holds them as they were found.
         """
+        refuse_beyond_memory(S, BLOCKS_HELD * n_components, f"n_components={n_components}")
         values, vectors = leading_eigenpairs(S, min(n_components, S.n_features))
-        products = products_of(S, _positive(float(values[0])))
+        order = _order(vectors[:, 0])
+        products = products_of(S, _positive(float(values[0])), order)
         solid = values > values[0] * S.n_features * np.finfo(S.dtype).eps
         vectors = vectors[:, solid]
-        if not starts:
-            shape = (S.n_features, n_components)
-            drawn = [_random_start(shape, rng) for _ in range(self.n_init - 1)]
-            starts = [_eigenvector_start(vectors, n_components, rng), *drawn]
         alpha, beta = self.penalties(S.n_features)
         best: Ascent | None = None
-        for start in starts:
+        for number in range(self.n_init):
+            start = _start("random" if number else init, vectors, n_components, order, rng)
             run = self._ascend(products, start.astype(S.dtype), vectors, alpha, beta)
             if best is None or run.trace[-1] > best.trace[-1]:
                 best = run
@@ -115,14 +119,13 @@ class CoordinateAscent:
 
     def penalties(self, n_features: int) -> tuple[float, float]:
         """The values alpha and beta for a covariance of largest eigenvalue 1."""
-        unit = largest_sparsity_penalty(1.0, self.overlap_penalty) / np.sqrt(n_features)
-        return float(self.overlap_penalty), float(self.sparsity_penalty * unit)
+        return float(self.overlap_penalty), float(self.sparsity_penalty / np.sqrt(n_features))
 
     def _ascend(
         self, products: Products, start: Array, vectors: Array, alpha: float, beta: float
     ) -> Ascent:
         """Ascend; where columns vanished, re-seed them and go on as long as that pays."""
-        run = ascend(products, start, alpha, beta, self.max_iter, self.tol)
+        run = self._from_small_penalties(products, start, alpha, beta)
         for _ in range(_MAX_RESEEDS):
             left = self.max_iter - (len(run.trace) - 1)
             U = reseed_dead(products, run.U, vectors, alpha, beta) if left > 0 else None
@@ -131,6 +134,16 @@ class CoordinateAscent:
             more = ascend(products, U, alpha, beta, left, self.tol)
             run = Ascent(more.U, np.concatenate([run.trace, more.trace[1:]]), more.converged)
         return run
+
+    def _from_small_penalties(
+        self, products: Products, U: Array, alpha: float, beta: float
+    ) -> Ascent:
+        """Ascend with growing penalties on overlap: at a large one a start keeps its supports."""
+        stage = min(alpha, STRONG)
+        while stage < alpha:
+            U = ascend(products, U, stage, beta, self.max_iter, self.tol).U
+            stage *= _STAGE
+        return ascend(products, U, alpha, beta, self.max_iter, self.tol)
 
     def _result(self, run: Ascent, eigenvalue: float, alpha: float, beta: float) -> Loadings:
         alive = run.U.any(axis=0)
@@ -179,6 +192,9 @@ def ascend(
             return Ascent(U, np.array(trace), converged=True)
         if iteration < max_iter:
             products.sweep(U, cache, M, R, alpha, beta)
+        if alpha > STRONG and iteration % 2:
+            U = move_columns(products, U, alpha, beta)
+            cache, M, R = products.cache(U), U.T @ U, np.sum(U * U, axis=1)
     return Ascent(U, np.array(trace), converged=False)
 
 
@@ -234,18 +250,25 @@ def _cut_starts(V: Array) -> Array:
     return result
 
 
-def _eigenvector_start(vectors: Array, n_components: int, rng: np.random.Generator) -> Array:
-    """The heavier sign of each eigenvector, cut at zero; random beyond their number."""
-    positive, negative = np.maximum(vectors, 0.0), np.maximum(-vectors, 0.0)
-    heavier = np.linalg.norm(positive, axis=0) >= np.linalg.norm(negative, axis=0)
-    start = np.where(heavier, positive, negative)
-    start /= np.linalg.norm(start, axis=0)
-    drawn = _random_start((vectors.shape[0], n_components - vectors.shape[1]), rng)
+def _order(vector: Array) -> Array:
+    """Features by their part in the first eigenvector: the same, in whatever order they come."""
+    digits = np.finfo(vector.dtype).precision - 3
+    return np.argsort(-np.abs(vector).round(digits), kind="stable")
+
+
+def _start(
+    init: str | Array, vectors: Array, n_components: int, order: Array, rng: np.random.Generator
+) -> Array:
+    """Unit vectors to begin at; random ones are drawn in the order of the sweeps."""
+    if not isinstance(init, str):
+        return init
+    start = np.empty((vectors.shape[0], 0))
+    if init == "pca":
+        # The heavier sign of each eigenvector, cut at zero; random beyond their number.
+        positive, negative = np.maximum(vectors, 0.0), np.maximum(-vectors, 0.0)
+        heavier = np.linalg.norm(positive, axis=0) >= np.linalg.norm(negative, axis=0)
+        start = np.where(heavier, positive, negative)
+        start /= np.linalg.norm(start, axis=0)
+    drawn = np.empty((order.size, n_components - start.shape[1]))
+    drawn[order] = random_nonnegative_starts(*drawn.shape, rng)
     return np.hstack([start, drawn])
-
-
-def _random_start(shape: tuple[int, int], rng: np.random.Generator) -> Array:
-    """Unit vectors drawn from the non-negative orthant."""
-    U = np.abs(rng.standard_normal(shape))
-    result: Array = U / np.linalg.norm(U, axis=0)
-    return result

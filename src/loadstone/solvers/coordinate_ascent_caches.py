@@ -3,7 +3,8 @@
 Notation: ``A`` is the covariance divided by its largest eigenvalue, ``X`` a factor
 with ``A = X X'`` and one row per feature, ``U`` the components (columns). With at
 least as many samples as features ``A`` is stored and ``G = A U`` carried along;
-with fewer, ``A`` is never formed and ``Z = X'U`` is carried along instead.
+with fewer, ``A`` is never formed and ``Z = X'U`` is carried along instead. ``order`` is that in
+which a sweep comes to the features: where it ends depends on it.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class GramProducts:
     """``A`` in memory; an entry that does not change costs O(n_components)."""
 
     A: Array
+    order: Array
 
     def times(self, W: Array) -> Array:
         """``A W``."""
@@ -71,7 +73,7 @@ class GramProducts:
         """Maximise over every entry of ``U`` once, in place."""
         from loadstone.solvers.coordinate_ascent_kernels import sweep_gram
 
-        sweep_gram(self.A, U, cache, M, R, alpha, beta)
+        sweep_gram(self.A, self.order, U, cache, M, R, alpha, beta)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class FactorProducts:
 
     X: Array
     diagonal: Array
+    order: Array
 
     def times(self, W: Array) -> Array:
         """``A W``."""
@@ -98,7 +101,7 @@ class FactorProducts:
         """Maximise over every entry of ``U`` once, in place."""
         from loadstone.solvers.coordinate_ascent_kernels import sweep_factor
 
-        sweep_factor(self.X, self.diagonal, U, cache, M, R, alpha, beta)
+        sweep_factor(self.X, self.diagonal, self.order, U, cache, M, R, alpha, beta)
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class SparseProducts:
     means: Array
     n: float
     diagonal: Array
+    order: Array
 
     def times(self, W: Array) -> Array:
         """``A W = Y Y'W - n means (means'W)``."""
@@ -136,6 +140,7 @@ class SparseProducts:
             self.means,
             self.n,
             self.diagonal,
+            self.order,
             U,
             cache,
             M,
@@ -145,17 +150,19 @@ class SparseProducts:
         )
 
 
-def products_of(S: Covariance, eigenvalue: float) -> Products:
+def products_of(S: Covariance, eigenvalue: float, order: Array | None = None) -> Products:
     """``S / eigenvalue``: stored, or as a factor where there are fewer samples than features."""
     dtype = S.dtype.type
+    order = np.arange(S.n_features) if order is None else order
     if isinstance(S, LowRankCovariance):
         roots = np.sqrt(np.maximum(S.eigenvalues, 0) / eigenvalue)
-        return _factor(np.ascontiguousarray(S.V * roots.astype(S.dtype)))
+        return _factor(np.ascontiguousarray(S.V * roots.astype(S.dtype)), order)
     if not isinstance(S, DataCovariance) or S.rows.shape[0] >= S.n_features:
-        return GramProducts(np.ascontiguousarray(materialise(S).matrix / dtype(eigenvalue)))
+        A = np.ascontiguousarray(materialise(S).matrix / dtype(eigenvalue))
+        return GramProducts(A, order)
     unit = dtype(np.sqrt((S.n_samples - 1.0) * eigenvalue))
     if isinstance(S.rows, InMemoryRows) and S.rows.is_sparse:
-        return _sparse(S, unit)
+        return _sparse(S, unit, order)
     size = S.rows.shape[0] * S.n_features * S.dtype.itemsize
     if size > MAX_FACTOR_BYTES:
         msg = (
@@ -168,14 +175,14 @@ def products_of(S: Covariance, eigenvalue: float) -> Products:
     X = np.ascontiguousarray(S.centred_columns(np.arange(S.n_features)).T)
     X /= unit
     X[S.moments.constant] = 0
-    return _factor(X)
+    return _factor(X, order)
 
 
-def _factor(X: Array) -> FactorProducts:
-    return FactorProducts(X, np.einsum("sn,sn->s", X, X))
+def _factor(X: Array, order: Array) -> FactorProducts:
+    return FactorProducts(X, np.einsum("sn,sn->s", X, X), order)
 
 
-def _sparse(S: DataCovariance, unit: Any) -> SparseProducts:
+def _sparse(S: DataCovariance, unit: Any, order: Array) -> SparseProducts:
     scale = np.full(S.n_features, unit, dtype=S.dtype)
     if S.moments.scale is not None:
         scale *= S.moments.scale.astype(S.dtype)
@@ -189,4 +196,5 @@ def _sparse(S: DataCovariance, unit: Any) -> SparseProducts:
     Y = sparse.csr_array((sparse.diags_array(weight) @ sparse.csr_array(rows.T)).astype(S.dtype))
     diagonal = S.diagonal() * (S.n_samples - 1.0) / unit**2
     means = (S.mean * weight).astype(S.dtype, copy=False)
-    return SparseProducts(Y, means, float(S.n_samples), diagonal.astype(S.dtype, copy=False))
+    diagonal = diagonal.astype(S.dtype, copy=False)
+    return SparseProducts(Y, means, float(S.n_samples), diagonal, order)

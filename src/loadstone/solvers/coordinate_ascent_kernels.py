@@ -86,11 +86,14 @@ def _store_entry(U, M, R, s, r, new):
 
 
 @njit(cache=True)
-def sweep_gram(A, U, G, M, R, alpha, beta):
-    """Update every entry of ``U`` once, component by component, with ``A`` at hand."""
+def sweep_gram(A, order, U, G, M, R, alpha, beta):
+    """Update every entry of ``U`` once, component by component, with ``A`` at hand.
+
+    ``order`` says which feature comes when.
+    """
     n_features, n_components = U.shape
     for r in range(n_components):
-        for s in range(n_features):
+        for s in order:
             new = _best_entry(U, M, R, s, r, A[s, s], G[r, s], alpha, beta)
             if new != U[s, r]:
                 delta = _store_entry(U, M, R, s, r, new)
@@ -99,12 +102,12 @@ def sweep_gram(A, U, G, M, R, alpha, beta):
 
 
 @njit(cache=True)
-def sweep_factor(X, a, U, Z, M, R, alpha, beta):
+def sweep_factor(X, a, order, U, Z, M, R, alpha, beta):
     """The same sweep through a factor ``A = X X'``; ``a`` is the diagonal of ``A``."""
-    n_features, n_components = U.shape
+    n_components = U.shape[1]
     n_columns = X.shape[1]
     for r in range(n_components):
-        for s in range(n_features):
+        for s in order:
             g = 0.0
             for n in range(n_columns):
                 g += X[s, n] * Z[r, n]
@@ -116,17 +119,17 @@ def sweep_factor(X, a, U, Z, M, R, alpha, beta):
 
 
 @njit(cache=True)
-def sweep_sparse(indptr, indices, values, means, n, a, U, Z, M, R, alpha, beta):
+def sweep_sparse(indptr, indices, values, means, n, a, order, U, Z, M, R, alpha, beta):
     """The same sweep with ``X = Y - means q'``, ``Y`` a sparse matrix in compressed rows.
 
     ``q`` is the vector of root sample weights, ``q'q = n`` and ``Y q = n means``, so
     ``(X Z)[s, r] = y_s'z_r - n means_s o_r``. The last column of ``Z`` holds the
     offsets ``o = means'U``, the others ``Y'U``.
     """
-    n_features, n_components = U.shape
+    n_components = U.shape[1]
     last = Z.shape[1] - 1
     for r in range(n_components):
-        for s in range(n_features):
+        for s in order:
             g = -n * means[s] * Z[r, last]
             for p in range(indptr[s], indptr[s + 1]):
                 g += values[p] * Z[r, indices[p]]

@@ -75,6 +75,8 @@ class SurfaceSearch:
         decide.
     init, n_init : str, int
         First start, and how many starts; those after the first are random rotations.
+    n_candidates : int or None
+        Features there are to choose from, where a working set leaves some out.
     """
 
     solver: L0NoiseModel = field(default_factory=L0NoiseModel)
@@ -84,6 +86,7 @@ class SurfaceSearch:
     limits: tuple[float, float] | None = None
     init: str = "varimax"
     n_init: int = 1
+    n_candidates: int | None = None
 
     def __call__(
         self,
@@ -146,9 +149,14 @@ class SurfaceSearch:
     def _reference(self, moment: SecondMoment, r: int) -> float:
         """What the criterion charges for one more entry."""
         n = moment.S.n_samples
-        places = moment.n_features * (r if self.solver.penalize == "entries" else 1)
+        places = self._n_places(moment, r)
         extra = 2 * self.gamma * np.log(places) if self.criterion == "ebic" else 0.0
         return float(np.log(n) + extra) / n
+
+    def _n_places(self, moment: SecondMoment, r: int) -> int:
+        """Entries of ``G``, or rows of it, that could be chosen."""
+        n_features = self.n_candidates or moment.n_features
+        return n_features * (r if self.solver.penalize == "entries" else 1)
 
     def _lowest(self, moment: SecondMoment, models: list[NoiseModel]) -> float:
         return min((self._row(moment, model, 0)[-1] for model in models), default=np.inf)
@@ -163,7 +171,7 @@ class SurfaceSearch:
             model.n_parameters,
             n,
             n_chosen=nonzero if by_entry else used,
-            n_candidates=moment.n_features * (model.n_components if by_entry else 1),
+            n_candidates=self._n_places(moment, model.n_components),
             gamma=self.gamma,
         )
         named = {"bic": plain, "ebic": extended}

@@ -113,6 +113,8 @@ class _Alternation:
             targets, empty = self._targets(A)
             B = without_rounding(self.rules.penalised(targets, B), self.S.dtype)
             best = self._better(best, A, targets, B)
+            # Only how long columns are beside each other counts, and squares must not overflow.
+            B = B / (np.abs(B).max() or 1.0)
             SB = self.S @ B
             moved = _normalised(B)
             trace.append(float(np.einsum("ij,ij->", moved, self.S @ moved)))
@@ -164,7 +166,7 @@ class _Alternation:
 
     def _better(self, best: _Best, A: Array, targets: Array, B: Array) -> _Best:
         """The smaller error of two, each with the ridge regressions on its supports."""
-        supports = [np.flatnonzero(b) for b in B.T]
+        supports = self.rules.supports(targets, B)
         pairs = zip(targets.T, supports, strict=True)
         value = sum(float(t @ self.rules.on(t, support)) for t, support in pairs)
         return _Best(value, A, supports) if value > best.value else best
@@ -174,8 +176,9 @@ class _Alternation:
     ) -> tuple[Array, list[Array]]:
         """Ridge regressions on the supports held, or on proposed ones with a smaller error."""
         B, kept = np.zeros_like(targets), []
-        for j, support in enumerate(supports):
-            t, other = targets[:, j], np.flatnonzero(proposed[:, j])
+        others = self.rules.supports(targets, proposed)
+        for j, (support, other) in enumerate(zip(supports, others, strict=True)):
+            t = targets[:, j]
             b, challenger = self.rules.on(t, support), self.rules.on(t, other)
             lower = t @ challenger > (1 + SUPPORT_GAIN) * (t @ b)
             B[:, j] = challenger if lower else b
@@ -194,5 +197,8 @@ def _rotation(SB: Array, A: Array) -> Array:
 
 
 def _normalised(B: Array) -> Array:
+    # A huge ridge makes coefficients whose squares are zero.
+    largest = np.abs(B).max(axis=0)
+    B = B / np.where(largest > 0, largest, 1)
     lengths = np.linalg.norm(B, axis=0)
     return B / np.where(lengths > 0, lengths, 1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, materialise
@@ -16,6 +18,9 @@ from loadstone.solvers.least_angle import least_angle
 ROUNDING = 16
 #: Slack of an optimality condition, as a share of the largest correlation.
 SLACK = 1e-10
+#: Rounds of coordinate descent at most.
+ROUNDS = 1000
+_NOTHING = np.empty(0, dtype=np.intp)
 
 
 class Regressions(Protocol):
@@ -23,6 +28,9 @@ class Regressions(Protocol):
 
     def penalised(self, targets: Array, before: Array) -> Array:
         """Coefficients with the penalty or the size of each column; ``before`` is a guess."""
+
+    def supports(self, targets: Array, B: Array) -> list[Array]:
+        """Features of each column of the penalised coefficients B."""
 
     def on(self, target: Array, support: Array) -> Array:
         """Coefficients without an l1 penalty, zero outside a support."""
@@ -42,6 +50,8 @@ def regressions(
     gram = materialise(S).matrix.astype(np.float64)
     gram[closed] = 0
     gram[:, closed] = 0
+    # Beyond this nothing of the matrix is left beside it, and digits are lost.
+    ridge = min(ridge, 1e12 * float(np.trace(gram)))
     values, vectors = np.linalg.eigh(gram)
     root = vectors * np.sqrt(np.maximum(values, 0) + ridge)
     gram[np.diag_indices_from(gram)] += ridge
@@ -65,6 +75,11 @@ class Ridge:
         priced = zip(targets.T, self.penalties or (), before.T, strict=True)
         return np.column_stack([self.with_penalty(t, price, b) for t, price, b in priced])
 
+    def supports(self, targets: Array, B: Array) -> list[Array]:
+        """The non-zeros."""
+        del targets
+        return [np.flatnonzero(b) for b in B.T]
+
     def on(self, target: Array, support: Array) -> Array:
         """``b = G_II^-1 t_I``."""
         b = np.zeros_like(target)
@@ -86,9 +101,12 @@ class Ridge:
         b = without_rounding(least_angle(self.gram, target, size)[:, None], np.float64)[:, 0]
         if np.count_nonzero(b) >= size:
             return b
+        size_of_target = np.abs(target)
         left = np.abs(target - self.gram @ b)
+        # Rounding decides nothing: where nothing is left, those that repeat others are next.
+        left[left <= SLACK * size_of_target.max(initial=0)] = 0
         left[b != 0] = np.inf
-        support = np.sort(np.argsort(-left, kind="stable")[:size])
+        support = np.sort(np.lexsort((-size_of_target, -left))[:size])
         return without_rounding(self.on(target, support)[:, None], np.float64)[:, 0]
 
     def _before_next_entry(self, target: Array, signs: Array) -> Array | None:
@@ -112,12 +130,20 @@ class Ridge:
         """Argmin of ``b'Gb - 2 target'b + penalty |b|_1``.
 
         Late rounds change the coefficients but not their signs: then one linear system gives
-        the answer, and its optimality conditions prove it.
+        the answer, and its optimality conditions prove it. Otherwise least angles do, in a step
+        for each feature, or coordinate descent where features repeat each other, of which
+        least angles drop one.
         """
         if penalty == 0:
             return np.linalg.lstsq(self.gram, target, rcond=None)[0]
-        guess = self._with_signs(target, penalty, np.sign(before))
-        return self._descent(target, penalty, before) if guess is None else guess
+        for signs in (np.sign(before), self._signs_at(target, penalty)):
+            b = self._with_signs(target, penalty, signs)
+            if b is not None:
+                return b
+        return self._descent(target, penalty, before)
+
+    def _signs_at(self, target: Array, penalty: float) -> Array:
+        return np.sign(least_angle(self.gram, target, target.size, penalty / 2))
 
     def _with_signs(self, target: Array, penalty: float, signs: Array) -> Array | None:
         """The answer if it has these signs, or nothing."""
@@ -130,22 +156,25 @@ class Ridge:
         return b if optimal and np.array_equal(np.sign(b), signs) else None
 
     def _descent(self, target: Array, penalty: float, before: Array) -> Array:
-        """The same by coordinate descent."""
+        """The same by coordinate descent, as far as it comes in a bounded number of rounds."""
         from sklearn.linear_model import enet_path
 
         # scikit-learn minimises |y - Xb|^2/(2n) + alpha |b|_1; only X'X and X'y are looked at,
         # so a square root of the matrix stands in for the data.
         n = target.size
         response = np.linalg.lstsq(self.root, target, rcond=None)[0]
-        coefficients = enet_path(
-            self.root,
-            response,
-            l1_ratio=1.0,
-            alphas=[penalty / (2 * n)],
-            tol=1e-10,
-            max_iter=100_000,
-            coef_init=before.astype(np.float64),
-        )[1]
+        with warnings.catch_warnings():
+            # Among twins it creeps; the alternation goes on from wherever it is.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            coefficients = enet_path(
+                self.root,
+                response,
+                l1_ratio=1.0,
+                alphas=[penalty / (2 * n)],
+                tol=1e-10,
+                max_iter=ROUNDS,
+                coef_init=before.astype(np.float64),
+            )[1]
         result: Array = coefficients[:, 0]
         return result
 
@@ -164,19 +193,36 @@ class Thresholds:
         del before
         if self.sizes is not None:
             each = zip(targets.T, self.sizes, strict=True)
-            columns = [self._rule(k).shrunken_loading(t) if t.any() else t for t, k in each]
-            return np.column_stack(columns)
+            return np.column_stack([self._sized(t, k) if t.any() else t for t, k in each])
         targets = targets.copy()
         targets[self.closed] = 0
         half = np.asarray(self.penalties, dtype=targets.dtype) / 2
         shrunken: Array = np.sign(targets) * np.maximum(np.abs(targets) - half, 0)
         return shrunken
 
+    def supports(self, targets: Array, B: Array) -> list[Array]:
+        """The largest entries of each target: of those that tie, soft thresholds leave nothing."""
+        if self.sizes is None:
+            return [np.flatnonzero(b) for b in B.T]
+        each = zip(targets.T, self.sizes, strict=True)
+        return [
+            np.flatnonzero(self._rule(k).best_loading(t)) if t.any() else _NOTHING for t, k in each
+        ]
+
     def on(self, target: Array, support: Array) -> Array:
         """The target on the support: its length does not matter."""
         b = np.zeros_like(target)
         b[support] = target[support]
         return b
+
+    def _sized(self, target: Array, size: int) -> Array:
+        """The soft threshold with ``size`` entries; where those tie, nothing is shrunken."""
+        rule = self._rule(size)
+        order = np.sort(np.maximum(rule.candidates(target), 0))[::-1]
+        threshold = order[size] if size < order.size else 0.0
+        least = ROUNDING * np.finfo(target.dtype).eps * order[0]
+        tied = order[size - 1] - threshold <= least
+        return rule.best_loading(target) if tied else rule.shrunken_loading(target)
 
     def _rule(self, size: int) -> LoadingConstraint:
         return LoadingConstraint(self.n_features, size, forbidden=self.closed)

@@ -30,12 +30,15 @@ from loadstone.solvers.starts import (
     eigenvector_starts,
     random_nonnegative_starts,
     random_starts,
+    refuse_beyond_memory,
 )
 
 #: Principal components among several starts.
 N_EIGENVECTORS = 4
 #: Random starts where no number is given: the paper's.
 N_RANDOM = 10
+#: Blocks of all starts at a time: directions, their products, and those of the step before.
+BLOCKS_HELD = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +124,7 @@ class EM:
         """The block the search begins from."""
         if not isinstance(self.init, str):
             return self.init.astype(S.dtype, copy=False)
+        refuse_beyond_memory(S, BLOCKS_HELD * self.n_starts, f"n_init={self.n_init}")
         nonnegative = constraint.signs is not None
         draw = random_nonnegative_starts if nonnegative else random_starts
         if self.init == "random":

@@ -115,6 +115,8 @@ class L0Search:
         A fixed ``h`` in place of that of the criterion, also for every noise variance.
     max_iter, tol : int, float
         See `L0Descent`.
+    n_candidates : int or None
+        Features there are to choose from, where a working set leaves some out.
     """
 
     noise: str = "auto"
@@ -122,6 +124,7 @@ class L0Search:
     penalty: float | None = None
     max_iter: int = 1000
     tol: float = 1e-7
+    n_candidates: int | None = None
 
     def __call__(
         self,
@@ -206,7 +209,7 @@ class L0Search:
         if self.penalty is not None:
             return self.penalty
         n = samples.n_samples
-        places = np.log(samples.n_features * max(n_components, 1))
+        places = np.log((self.n_candidates or samples.n_features) * max(n_components, 1))
         return float(np.log(n) + 2.0 * self.gamma * places) / n
 
     def criterion(self, samples: Samples, kind: str, descent: Descent) -> float:

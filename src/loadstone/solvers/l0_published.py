@@ -29,7 +29,7 @@ class PublishedPath:
     ----------
     penalize : {"entries", "features"}
         What an l0 penalty counts.
-    criterion, gamma, n_penalties, init, n_init
+    criterion, gamma, n_penalties, init, n_init, n_candidates
         See `SurfaceSearch`.
     limits : "auto" or (low, high)
         Smallest and largest penalty.
@@ -46,6 +46,7 @@ class PublishedPath:
     n_init: int = 1
     max_iter: int = 1000
     tol: float = 1e-7
+    n_candidates: int | None = None
 
     def __call__(
         self,
@@ -65,6 +66,7 @@ class PublishedPath:
             limits=_checked_limits(self.limits),
             init=self.init,
             n_init=self.n_init,
+            n_candidates=self.n_candidates,
         )
         return search(
             moment,

@@ -27,11 +27,11 @@ from loadstone.covariance import Array
 INDEPENDENT = 1e-12
 
 
-def least_angle(gram: Array, target: Array, size: int) -> Array:
+def least_angle(gram: Array, target: Array, size: int, end: float = 0.0) -> Array:
     """Coefficients where ``size`` features are in and the next one is about to enter.
 
-    Fewer are returned where no more features correlate with the target, or where those left
-    are combinations of those already in.
+    Fewer are returned where the level reaches its ``end`` before, where no more features
+    correlate with the target, or where those left are combinations of those already in.
     """
     b = np.zeros_like(target)
     left = target.copy()
@@ -44,20 +44,20 @@ def least_angle(gram: Array, target: Array, size: int) -> Array:
     for _ in range(8 * size + 8):
         members = inside.members
         level = float(np.abs(left[members]).max(initial=0))
-        if level <= 0:
+        if level <= end:
             return b
         # The level falls at rate 1 on these features, and each correlation at ``fall``.
         step, fall = inside.step()
         enters, entering = _first_entry(left, fall, level, closed)
         leaves, leaving = _first_exit(b[members], step)
-        length = min(enters, leaves, level)
+        length = min(enters, leaves, level - end)
         b[members] += length * step
         left -= length * fall
-        if leaves <= min(enters, level):
+        if leaves <= min(enters, level - end):
             b[members[leaving]] = 0
             closed[members[leaving]] = False
             inside.leave(leaving, left)
-        elif enters >= level or len(members) == size:
+        elif enters >= level - end or len(members) == size:
             return b
         else:
             # Closed either way: it is in, or a combination of those that are.

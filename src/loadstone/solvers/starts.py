@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loadstone.covariance import Array, Covariance, Support, leading_eigenpairs
+from loadstone.files.foreign import memory_limit
 
 #: Residual at which an eigenvector is good enough to start from.
 START_TOL = 1e-3
@@ -46,3 +47,14 @@ def random_starts(n_features: int, n: int, rng: np.random.Generator) -> Array:
     W = rng.standard_normal((n_features, n))
     result: Array = W / np.linalg.norm(W, axis=0)
     return result
+
+
+def refuse_beyond_memory(S: Covariance, n_columns: int, asked: str) -> None:
+    """Refuse a block of columns that nobody can hold, before anything is drawn."""
+    held, limit = S.dtype.itemsize * S.n_features * n_columns, memory_limit()
+    if held > limit / 2:
+        msg = (
+            f"{asked} with {S.n_features} features takes blocks of {held / 2**30:.3g} GiB, and this "
+            f"machine has {limit / 2**30:.3g} GiB of memory; ask for fewer"
+        )
+        raise MemoryError(msg)

@@ -119,7 +119,8 @@ class Noise:
 
     def update(self, terms: ErrorTerms, variance: Array, *, learn: bool) -> Noise:
         """Posterior for ``n_i`` and ``E_i``; ``variance`` is ``v_i``."""
-        counts, errors = terms.counts, terms.errors
+        # Squares, of which rounding can leave less than nothing where the fit is exact.
+        counts, errors = terms.counts, np.maximum(terms.errors, 0.0)
         if self.kind == "pooled":
             return self._pooled(counts, errors, variance, learn=learn)
         if self.kind == "shared":

@@ -25,6 +25,8 @@ N_STEPS = 4
 N_POLISHED, N_EXCHANGES, N_NEIGHBOURS = 8, 20, 8
 #: Projected power steps of non-negative loadings, and the loss at which they are finished.
 N_POWER, WORTH_FINISHING = 20, 1e-3
+#: Eigenvectors and steps where many sizes are searched in a hurry.
+N_HURRIED, N_HURRIED_STEPS = 16, 3
 #: Polishing rounds.
 N_ROUNDS = 10
 #: Largest support whose eigenpairs are found in a batch.
@@ -56,6 +58,16 @@ def tiny_search(
     return best_of(found)
 
 
+def tiny_start(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
+    """A good component of a small matrix, before any exchange: climbs are to follow."""
+    if constraint.size == 2:
+        return best_pair(S, constraint)
+    problem = _Problem(S, constraint)
+    W, values = problem.polished(problem.begun())
+    best = int(np.argmax(values))
+    return Found(W[best], float(values[best]))
+
+
 def tiny_climb(S: ExplicitCovariance, w: Array, constraint: LoadingConstraint) -> Found:
     """Where polishing and exchanges from ``w`` end."""
     problem = _Problem(S, constraint)
@@ -81,18 +93,30 @@ class _Problem:
             rows.append(-V)
         if starts is not None:
             rows.append(starts.T.astype(V.dtype, copy=False))
-        R = np.concatenate(rows)
-        for _ in range(N_STEPS + 1):
+        top = self.steps(np.concatenate(rows), N_STEPS + 1)
+        ends = self.em(V[0])
+        if self.constraint.nonnegative:
+            ends = [*ends, *self.em(-V[0])]
+        distinct = {row.tobytes(): row for row in [*ends, *top]}
+        return np.stack(list(distinct.values())[: N_POLISHED + len(ends)])
+
+    def begun(self) -> Support:
+        """The same after fewer steps from fewer places."""
+        V = np.linalg.eigh(self.A)[1].T[: -N_HURRIED - 1 : -1]
+        rows = [V, -V, self.A] if self.constraint.nonnegative else [V, self.A]
+        top = self.steps(np.concatenate(rows), N_HURRIED_STEPS)
+        distinct = {row.tobytes(): row for row in top}
+        return np.stack(list(distinct.values())[:N_POLISHED])
+
+    def steps(self, R: Array, n_steps: int) -> Support:
+        """The places filled after some steps from each direction, best first."""
+        for _ in range(n_steps):
             top = self.top(R)
             W = self.loadings(R, top)
             R = W @ self.A
         value = np.einsum("ij,ij->i", W, R)
-        order = np.argsort(-value, kind="stable")
-        ends = self.em(V[0])
-        if self.constraint.nonnegative:
-            ends = [*ends, *self.em(-V[0])]
-        distinct = {row.tobytes(): row for row in [*ends, *top[order]]}
-        return np.stack(list(distinct.values())[: N_POLISHED + len(ends)])
+        result: Array = top[np.argsort(-value, kind="stable")]
+        return result
 
     def top(self, R: Array) -> Support:
         """Indices of the places filled, in order; ties go to the first feature."""
