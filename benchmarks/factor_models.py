@@ -362,15 +362,16 @@ def factor_analysis(train, q):
     return FactorModel(fit.components_.T, fit.noise_variance_)
 
 
-#: Features from which on one split has to do.
-WIDE = 500
 #: Most components of our models: few where there are few rows, or where a fit is dear.
-MOST, MOST_FEW_ROWS = 20, 8
-FEW_ROWS = 100
+MOST, MOST_FEW_ROWS, MOST_MANY_VALUES = 20, 8, 12
+FEW_ROWS, MANY_VALUES = 100, 1e6
 #: Numbers of components of the rivals, as far as the data goes.
 SIZES = (*range(1, 9), 10, 12, 15, 20, 30, 40, 60, 80, 120)
-#: Splits into halves; each half is fitted, and the other one predicted.
-SPLITS, SPLITS_WIDE = 5, 1
+#: Values from which on data is split that often into halves; each half is fitted, and the other
+#: one predicted.
+SPLITS = {0: 5, 10_000: 2, 100_000: 1}
+#: Whether rows are also held out within a half, which takes six times as long.
+hold_rows_out = False
 NAMES = ("glass", "wine", "control charts", "faces", "nci60", "leukemia", "pbmc3k")
 
 
@@ -383,7 +384,12 @@ def scaled_halves(X, part):
 
 
 def most_components(X):
-    return min(MOST_FEW_ROWS if len(X) < FEW_ROWS else MOST, X.shape[1] - 2)
+    most = MOST_FEW_ROWS if len(X) < FEW_ROWS else MOST
+    return min(most if X.size < MANY_VALUES else MOST_MANY_VALUES, X.shape[1] - 2)
+
+
+def n_splits(X):
+    return SPLITS[max(level for level in SPLITS if X.size >= level)]
 
 
 def bayes_walk(S, test, most):
@@ -413,8 +419,8 @@ WALKS = {"bayes": bayes_walk, "l0": l0_walk}
 
 def by_rows(label, train, densities, most):
     """Held-out density at the number of components that rows of ``train`` choose by themselves."""
-    if label != "bayes":
-        return float("nan")
+    if label != "bayes" or not hold_rows_out:
+        return None
     folds = row_folds(train, 5, np.random.default_rng(5), standardize=True)
     found = held_out_likelihood(folds, SparseFactors().growth().models, most)
     return densities[min(found.best, len(densities)) - 1]
@@ -434,14 +440,13 @@ def real_row(name, label):
     X = real_data(name)
     if X is None:
         return None
-    wide, most = X.shape[1] > WIDE, most_components(X)
-    walk, rng = WALKS[label], np.random.default_rng(11)
+    walk, most, rng = WALKS[label], most_components(X), np.random.default_rng(11)
     whole = covariance_of(X, standardize=True)[0]
     start = time.process_time()
     model = walk(whole, np.zeros((2, X.shape[1])), most)[1]
     seconds = time.process_time() - start
     chosen, rows, best, cosines = [], [], [], []
-    for _ in range(SPLITS_WIDE if wide else SPLITS):
+    for _ in range(n_splits(X)):
         part = rng.permutation(len(X)) % 2 == 0
         found = []
         for half in (part, ~part):
@@ -463,7 +468,7 @@ def real_row(name, label):
         "components": model.n_components,
         "sizes": [int(k) for k in sizes],
         "held_out": float(np.mean(chosen)),
-        "by_rows": float(np.mean(rows)),
+        "by_rows": None if None in rows else float(np.mean(rows)),
         "best": float(curve.max()),
         "best_size": int(np.argmax(curve)) + 1,
         "stability": float(np.mean(cosines)),
@@ -475,11 +480,10 @@ def rival_row(name, label, fit):
     X = real_data(name)
     if X is None:
         return None
-    wide = X.shape[1] > WIDE
     sizes = [q for q in SIZES if q < min(X.shape[1], len(X) // 2 - 1)]
     rng, rows = np.random.default_rng(11), []
     start = time.process_time()
-    for _ in range(SPLITS_WIDE if wide else SPLITS):
+    for _ in range(n_splits(X)):
         part = rng.permutation(len(X)) % 2 == 0
         for half in (part, ~part):
             train, test, _ = scaled_halves(X, half)
@@ -527,7 +531,11 @@ def known_truth_table(rows):
     for line in dict.fromkeys(name for name, _ in found):
         both = [found.get((line, standardised), {}) for standardised in (False, True)]
         counts = [one.get(label, {}) for label in WALKS for one in both]
-        parts = [str(one.get("exact", one.get("right_number", ""))) for one in counts]
+        stars = ["*" if one.get("former") else "" for one in counts]
+        parts = [
+            f"{one.get('exact', one.get('right_number', ''))}{star}"
+            for one, star in zip(counts, stars, strict=True)
+        ]
         lines.append(f"| {line} | {' | '.join(parts)} |")
     return "\n".join(lines) + "\n"
 
@@ -543,11 +551,13 @@ def cells(row):
             str(row["components"]),
             ", ".join(map(str, row["sizes"])),
             f"{row['held_out']:.2f}",
-            f"{row['by_rows']:.2f}" if row["model"] == "bayes" else "",
+            "" if row["by_rows"] is None else f"{row['by_rows']:.2f}",
         ]
     best = f"{row['best']:.2f} ({row['best_size']})" if row["model"] != "l0" else ""
     stability = f"{row['stability']:.2f}" if row["model"] in WALKS else ""
-    return [f"{row['data']} {n} x {d}", row["model"], *own, best, stability]
+    # What an earlier model gave is marked.
+    model = row["model"] + ("*" if row.get("former") else "")
+    return [f"{row['data']} {n} x {d}", model, *own, best, stability]
 
 
 LINES = {
@@ -570,10 +580,11 @@ if __name__ == "__main__":
     parser.add_argument("--first", type=int, default=2001)
     parser.add_argument("--data", nargs="*", help="real data to run, all by default")
     parser.add_argument("--models", nargs="*", help="models to run on real data")
+    parser.add_argument("--by-rows", action="store_true", help="also let held-out rows choose")
     parser.add_argument("--results", help="file to append rows to")
     parser.add_argument("--tables", help="write the tables of the results here, run nothing")
     options = parser.parse_args()
-    results = options.results
+    results, hold_rows_out = options.results, options.by_rows
     if options.tables:
         for file, made in TABLES.items():
             (Path(options.tables) / file).write_text(made(rows_of(results)))

@@ -175,9 +175,8 @@ class FitMixin(CallbackSupportMixin):
         report = _Callbacks(self, context)
         with telling_passes(report):
             data = reading()
-            tell(
-                data.minding_units(standardize=self.standardize if self._units_matter() else False)
-            )
+            said = self.standardize if self._units_matter() else False
+            tell(data.minding_units(standardize=said))
             found = self._answer(Task(data, seeded(self.random_state), report))
             tell(found)
             store(self, data, found)

@@ -59,9 +59,8 @@ class SparseNoisyPCA(GaussianComponents):
     ebic_gamma : float, default=1.0
         Weight of the price ``"ebic"`` puts on choosing among many places; 0 is BIC.
     n_penalties : int or None, default=None
-        Penalties per number of components on the path of the published search, which
-        ``noise="shared"`` has; ``None`` searches at the price of the criterion alone. See
-        :meth:`as_published`.
+        Penalties on the path of the published search, which ``noise="shared"`` has; ``None``
+        searches at the price of the criterion alone. See :meth:`as_published`.
     penalty_range : "auto" or (low, high), default="auto"
         Published search: smallest and largest penalty of the path.
     penalize : {"entries", "features"}, default="entries"
@@ -69,13 +68,11 @@ class SparseNoisyPCA(GaussianComponents):
     init : {"varimax", "pca", "random"}, default="varimax"
         Published search: rotation of closed-form noisy PCA to start from.
     n_init : int, default=1
-        Published search: starts per number of components; those after the first are random
-        rotations.
+        Published search: starts of each size; those after the first are random rotations.
     max_iter : int, default=1000
         Largest number of products with the covariance for one model.
     tol : float, default=1e-7
-        Stop when an iteration gains less than this share of what the model has gained
-        over noise alone.
+        Stop when an iteration gains less than this share of the gain over noise alone.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds of ``"cv"``, and of random rotations.
 
@@ -113,8 +110,7 @@ class SparseNoisyPCA(GaussianComponents):
     stop_reason_ : list of str
         Why the search of the chosen model ended.
     score_correlation_ : ndarray of shape (n_components_, n_components_)
-        Correlation of the projections on the components. Factors of the model are independent;
-        large values say that these are not, which the model does not describe.
+        Correlation of the projections; large values mean oblique factors, not modelled here.
     objective_ : list of ndarray
         The penalised likelihood ``J`` along the search of the chosen model.
 
@@ -188,10 +184,7 @@ class SparseNoisyPCA(GaussianComponents):
 
     @classmethod
     def as_published(cls, n_components: Any = "auto", **options: Any) -> Self:
-        """The model and the search of the paper.
-
-        One noise variance for all features, BIC, and a path of 50 penalties for each number
-        of components.
+        """The model of the paper: one noise variance, BIC, 50 penalties for each number of components.
 
         Parameters
         ----------

@@ -55,14 +55,14 @@ class SparseProbabilisticPCA(GaussianComponents):
         that compare between numbers of components; the others, the paper's, start from its
         solution and need a rule for zeros.
     noise : {"pooled", "shared", "free"}, default="pooled"
-        Noise variances drawn from one law, which is learned; one for all features; or each on
-        its own. With ``"free"`` the units of the features do not matter. ``"shared"`` and one
-        of the paper's priors is the published model, see :meth:`as_published`.
+        Noise variances drawn from one law, which is learned (but for scaled features, whose
+        noise has no unit in common, holds little); one for all features; or each on its own.
+        With ``"free"`` the units of the features do not matter. ``"shared"`` and one of the
+        paper's priors is the published model, see :meth:`as_published`.
     inclusion_threshold : float, default=0.9
         A loading is kept that is not zero with more than this probability.
     zero_threshold : float, default=3.0
-        With the paper's priors a loading is set to zero unless it exceeds this many of its
-        standard deviations.
+        With the paper's priors a loading is kept beyond this many standard deviations.
     refit : bool, default=True
         Fit again on the supports found, so that noise and loadings belong together.
     hyperparameters : dict or None, default=None
@@ -73,14 +73,12 @@ class SparseProbabilisticPCA(GaussianComponents):
         Published model: a component is dropped unless its squared length exceeds this many
         noise variances; ``"auto"`` is what the largest of pure noise directions reaches.
     init : {"varimax", "pca"}, default="varimax"
-        Published model: start from the principal components, rotated to simple structure or
-        not.
+        Published model: start from the principal components, rotated to simple structure or not.
     rotation_steps : bool, default=True
-        Published model: maximise the lower bound over rotations, shears and scales of the
-        scores every few iterations. Without it factors of similar variance stay mixed.
+        Published model: also maximise the lower bound over rotations, shears and scales of the
+        scores. Without it factors of similar variance stay mixed.
     n_init : int, default=1
-        Published model: starts; from the second on the principal components are rotated at
-        random, and the search with the highest lower bound is kept.
+        Published model: starts; those after the first are random rotations.
     max_iter : int, default=1000
         Largest number of iterations of one run, and of the refit.
     tol : float, default=1e-7
@@ -97,16 +95,16 @@ class SparseProbabilisticPCA(GaussianComponents):
     components_std_ : ndarray of shape (n_components_, n_features)
         Posterior standard deviations of the loadings, in units of ``components_``.
     inclusion_ : ndarray of shape (n_components_, n_features)
-        Probability that a loading is not zero, before the zero rule. With the paper's priors,
-        which know no zeros: what the zero rule kept, or in the published model a probability
-        at even odds that is far too high for small loadings.
+        Probability that a loading is not zero, before the zero rule. With the paper's priors:
+        what the zero rule kept, or in the published model a probability at even odds that is
+        far too high for small loadings.
     mean_ : ndarray of shape (n_features,)
         Posterior mean of the data's mean.
     lower_bound_ : float
         Lower bound on the log evidence, before zeros are set and the refit: what chose the
-        number of components. With the point-normal prior all laws are proper, so that it
-        compares between models of the same data with other numbers of components or other
-        noise. In the published model, the bound of the refit, which does not compare.
+        number of components. With the point-normal prior it compares between models of the
+        same data with other numbers of components or other noise. In the published model, the
+        bound of the refit, which does not compare.
     criterion_ : dict of ndarray
         ``n_components`` and the highest ``lower_bound`` (point-normal prior) found with them;
         not in the published model.
@@ -116,8 +114,7 @@ class SparseProbabilisticPCA(GaussianComponents):
     lower_bounds_ : ndarray
         The bound after every iteration of the last run of the search; it never falls.
     refit_lower_bounds_ : ndarray
-        The bound after every iteration of the refit, empty without one. Its model has fewer
-        loadings, so that it does not continue ``lower_bounds_``.
+        The same of the refit, empty without one; its model has fewer loadings.
     hyperparameters_ : dict
         Hyperparameters of the prior from the search: ``share`` and ``scale`` of each component
         (point-normal), ``noise_shape`` and ``noise_scale`` of the law of the noise.
@@ -131,8 +128,8 @@ class SparseProbabilisticPCA(GaussianComponents):
         Adjusted variance: what each component explains beyond those before it; of the
         imputed data where values are missing.
     score_correlation_ : ndarray of shape (n_components_, n_components_)
-        Correlation of the projections on the components. Factors of the model are independent;
-        large values say that these are not, which the model does not describe.
+        Correlation of the projections on the components. Factors of the model are independent:
+        it does not describe data where these values are large (oblique factors).
     objective_ : list of ndarray
         Lower bounds of the search.
 
@@ -211,10 +208,9 @@ class SparseProbabilisticPCA(GaussianComponents):
     def as_published(
         cls, n_components: Any = "auto", prior: str = "inverse_gaussian", **options: Any
     ) -> Self:
-        """The model and the search of the paper.
+        """The model of the paper: one noise variance, one of three priors, all components at once.
 
-        One noise variance for all features, one of three priors, and all components at the
-        start. What the printed stopping rule misses is added: rotation steps and a zero rule.
+        What the printed stopping rule misses is added: rotation steps and a zero rule.
         ``init="pca", rotation_steps=False`` leaves the first out.
 
         Parameters

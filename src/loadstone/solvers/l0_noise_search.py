@@ -45,6 +45,8 @@ HOPELESS = 5.0
 MAX_MAPS = 4
 #: Probability from which on a loading of the variational model is part of a start.
 START_INCLUSION = 0.2
+#: How close a start of many values is settled.
+START_TOL = 1e-6
 
 #: What a matrix stands for whose number of samples nobody knows.
 MANY = 1e6
@@ -180,7 +182,11 @@ class L0Search:
         state: State | None = None
         if _is_counted(data):
             # Pooled noise suits both kinds; free noise alone must not depend on units.
-            search = SparseFactors(noise="free" if self.noise == "free" else "pooled").growth()
+            noise = "free" if self.noise == "free" else "pooled"
+            many = samples.counts.sum() > MANY_VALUES
+            search = SparseFactors(
+                noise=noise, tol=START_TOL if many else SparseFactors.tol
+            ).growth()
             for state in search.sequence(samples, smallest=smallest):
                 yield state
                 # Once the variational search finds nothing more, it has no start to offer.
