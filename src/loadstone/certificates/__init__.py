@@ -20,7 +20,7 @@ for numbers that make it strong. The beginning of a file's name says which kind 
 
 Who wants to trust a certificate reads, in this order, ``problem``, ``problem_after``,
 ``bound_eigenvalue``, ``bound_dual`` (the inequality), ``bound_instant``,
-``bound_sample_space`` (very many features, out of core),
+``bound_sample_space`` and ``bound_wide_entries`` (very many features, out of core),
 ``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets),
 ``bound_every_support`` (few groups, exactly),
 ``proof_screening``, ``proof_enumeration``, ``proof_tree`` (its ``replay`` is the whole check) and
