@@ -14,7 +14,14 @@ from fitted_state import answer
 #: Sentences of the package; whatever else is warned of is a defect.
 EXPECTED = (ConvergenceWarning, UserWarning)
 #: Words that only other packages use, or that no one can act on.
-FOREIGN = ("HistGradient", "broadcast", "SVD did not", "singular matrix", "object is not")
+FOREIGN = (
+    "HistGradient",
+    "broadcast",
+    "SVD did not",
+    "singular matrix",
+    "object is not",
+    "zero-size",
+)
 #: What a refusal may be. Memory that is not there is refused in a sentence as well.
 REFUSALS = (ValueError, TypeError)
 

@@ -226,6 +226,12 @@ class Rounds:
             state = update(samples, state, learn=n % POOL_EVERY == POOL_EVERY - 1)
             if n % POOL_EVERY != 1:
                 continue
+            if not np.isfinite(state.bound).all():
+                msg = (
+                    "the data leaves no noise to model in its precision: what components leave is "
+                    "rounding; convert X to float64, or use SparsePCA, which needs no noise"
+                )
+                raise ValueError(msg)
             cycles.append(state.bound)
             hopeful = expected_end(cycles) >= state.bound.max()
             if len(cycles) > FAIR_CHANCE:
