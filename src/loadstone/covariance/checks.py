@@ -188,9 +188,11 @@ def check_block_weights(sample_weight: Any, X: Any) -> Any:
     """Weights of rows that are only some of all: one must count, and they need not vary."""
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) and np.shape(sample_weight) != (X.shape[0],):
+    # Containers of others need not be taken by NumPy's functions, but become arrays.
+    shape = np.asarray(sample_weight).shape
+    if shape and shape != (X.shape[0],):
         msg = (
-            f"sample_weight has the shape {np.shape(sample_weight)} for {X.shape[0]} samples; give one "
+            f"sample_weight has the shape {shape} for {X.shape[0]} samples; give one "
             "weight for each"
         )
         raise ValueError(msg)
