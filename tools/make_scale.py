@@ -3,6 +3,9 @@
 ::
 
     python benchmarks/cluster.py --scale     # measures, writes benchmarks/scale.json
+    python benchmarks/cluster.py             # 4 GB, call by call: benchmarks/cluster.json
+    python benchmarks/merges.py              # benchmarks/merges.json
+    python benchmarks/wide_paths.py          # benchmarks/wide_paths.json
     python tools/make_scale.py               # writes the page
 
 Numbers of the model come from ``loadstone.covariance.cost``, which a fit asks as well.
@@ -18,6 +21,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "scale.md"
 MEASURED = ROOT / "benchmarks" / "scale.json"
+CELLS = ROOT / "benchmarks" / "cluster.json"
+MERGES = ROOT / "benchmarks" / "merges.json"
+PATHS = ROOT / "benchmarks" / "wide_paths.json"
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "src"))
@@ -68,6 +74,33 @@ the model first, and then what was measured; memory is the peak of a process wit
 and its libraries, which take 300 MB before anything is read. *Both* is one product with {starts}
 columns, after the pass for the moments.
 
+"""
+
+CELLS_HEAD = """
+## Call by call
+
+`benchmarks/cluster.py`: data of 4 GB in single precision with 1000 features in chunks of rows, and
+2000 samples of 200 000 features in column chunks of 10 000, on the same two workers. *x plain* is
+the CPU time of the workers beside a plain fused reduction (the Gram matrix of each block, summed)
+for as many passes; what is refused before it is read takes none.
+
+"""
+
+PATHS_HEAD = """
+## Paths out of core and in memory
+
+`benchmarks/wide_paths.py`: the variance of twenty sizes on the wide route, as a share of that of
+the same data in memory.
+
+"""
+
+MERGES_TEXT = """
+## Covariances added and taken apart
+
+`benchmarks/merges.py`: {n_splits:,} random splits of rows at offsets from 0 to 1e8, in single and
+double precision, with and without weights, against extended precision. Right to 1e-10 of the
+variances: {merged} merged, {added} added to row by row and {subtracted} subtracted; {refused}
+subtractions were refused because digits were lost, and {wrong} answers were wrong.
 """
 
 GPU = """
@@ -181,6 +214,51 @@ def measured_table(measured: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def cells_table(cells: dict[str, Any]) -> str:
+    """What each call took at full size."""
+    lines = [
+        "| call | passes | worker CPU | x plain | worker | client | workers lost | |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for cell, found in cells.items():
+        shape, call = cell.split("/")
+        ratio = found["worker_cpu"] / (max(1, found["passes"]) * found["plain_cpu"])
+        lines.append(
+            f"| `{call}`, {shape} | {found['passes']} | {found['worker_cpu']:.0f} s | {ratio:.2f} | "
+            f"{size(found['worker_peak'])} | {size(found['client_peak'])} | {found['lost']} | "
+            f"{'refused' if found['refused'] else ''} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def paths_table(paths: dict[str, Any]) -> str:
+    """Paths out of core beside those in memory."""
+    lines = [
+        "| data | passes | smallest share | mean share | still want in |",
+        "|---|---|---|---|---|",
+    ]
+    for name, found in paths.items():
+        n, d = found["shape"]
+        lines.append(
+            f"| {name}, {n:,} x {d:,} | {found['passes']} | {found['smallest']:.4f} | "
+            f"{found['mean']:.4f} | {found['n_wanting']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def merges_text(counted: dict[str, int]) -> str:
+    """How many answers of merged covariances were right."""
+    wrong = sum(count for name, count in counted.items() if name.endswith("wrong"))
+    return MERGES_TEXT.format(
+        n_splits=counted["n_splits"],
+        merged=f"{counted['merged right']:,}",
+        added=f"{counted['partial_fit right']:,}",
+        subtracted=f"{counted['subtracted right']:,}",
+        refused=counted.get("subtracted refused", 0),
+        wrong=wrong or "no",
+    )
+
+
 def page() -> str:
     """The whole page."""
     from loadstone.covariance.cost import STARTS
@@ -195,6 +273,11 @@ def page() -> str:
         + tile_table()
         + MEASURED_HEAD.format(starts=STARTS)
         + measured_table(measured)
+        + CELLS_HEAD
+        + cells_table(json.loads(CELLS.read_text(encoding="utf-8")))
+        + PATHS_HEAD
+        + paths_table(json.loads(PATHS.read_text(encoding="utf-8")))
+        + merges_text(json.loads(MERGES.read_text(encoding="utf-8")))
         + GPU.format(products=share)
     )
 

@@ -11,15 +11,18 @@ arrays in chunks, and compare. A new estimator or function needs a line here.
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "large_data.md"
-#: The table stands between these two lines.
+MEASURED = ROOT / "benchmarks" / "large_data.json"
+#: Each table stands between its first line and the last one.
 BEGIN = "<!-- made by tools/pass_table.py -->\n"
 END = "<!-- until here -->\n"
+BEGIN_MEASURED = "<!-- measured by benchmarks/large_data.py -->\n"
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "src"))
@@ -115,11 +118,27 @@ def _count(passes: int | None) -> str:
     return "refused" if passes is None else str(passes)
 
 
+def measured_table() -> str:
+    """Peaks of memory, and passes where both sides are large, as they were measured."""
+    found = json.loads(MEASURED.read_text(encoding="utf-8"))
+    lines = ["| measured | |", "|---|---|"]
+    lines += [f"| {name} | {peak} GiB at most |" for name, peak in found["peak_gib"].items()]
+    lines += [
+        f"| `{name}`, one component, `route='data'` | {n} passes |"
+        for name, n in found["passes"].items()
+    ]
+    return "\n".join(lines)
+
+
 def page(text: str) -> str:
-    """``text`` with the table as it is now."""
-    before, _, rest = text.partition(BEGIN)
+    """``text`` with the tables as they are now."""
+    return _with(_with(text, BEGIN, table()), BEGIN_MEASURED, measured_table())
+
+
+def _with(text: str, begin: str, made: str) -> str:
+    before, _, rest = text.partition(begin)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}\n\n{END}{after}"
+    return f"{before}{begin}\n{made}\n\n{END}{after}"
 
 
 if __name__ == "__main__":

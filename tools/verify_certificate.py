@@ -419,28 +419,28 @@ def instant(S, case):
 
     def row_norm(part, power):
         Q = allowed(part, signs) ** power
+        if not case.plain:
+            return np.array([largest(row, case) for row in Q])
         own = np.diag(Q).copy()
         return up(reaches(Q - np.diag(own), case)[0] + own, n)
 
     def frobenius(part):
-        # P = A with one t for all proves no more than the Frobenius norm 2t.
-        t = np.sqrt(largest(row_norm(part, 2), case)) / 2
-        return part, t - np.diag(part), nothing
+        return up(np.sqrt(largest(row_norm(part, 2), case)))
 
     values, V = np.linalg.eigh(A)
-    factors = [V[:, -c:] * np.sqrt(values[-c:] - max(values[-c - 1], 0)) for c in cuts(values)]
-    trace = V * np.sqrt(values - min(values[0], 0))
-    duals = [(none, zero, L) for L in [nothing, trace, *factors]]
-    duals += [frobenius(part) for part in [A, *(L @ L.T for L in factors)]]
-    if signs is not None:
-        # Entries of the wrong sign, which cost nothing.
-        duals.append((np.where(np.outer(signs, signs) * A < 0, A, 0), zero, nothing))
     sums = row_norm(A, 1)
-    row_sum = sums[case.forced].max() if case.room == 0 and case.labels is None else sums.max()
-    found = [eigen_of(A, *dual) + largest(terms_of(case, *dual)[0], case) for dual in duals]
+    row_sum = sums[case.forced].max() if case.room == 0 and case.plain else sums.max()
+    found = [eigen_of(A, none, zero, nothing), float(row_sum), frobenius(A)]
+    if signs is not None:
+        found.append(float(top(allowed(A, signs))))
+    factors = [V[:, -c:] * np.sqrt(values[-c:] - max(values[-c - 1], 0)) for c in cuts(values)]
+    for L in [V * np.sqrt(values - min(values[0], 0)), *factors]:
+        rest, squares = eigen_of(A, none, zero, L), np.square(L).sum(1)
+        found.append(rest + largest(up(squares, n), case))
+        found.append(rest + frobenius(L @ L.T) + gamma(n + 2) * squares.sum())
     if not case.plain:
         found += soft_thresholds(A, case)
-    return min(*found, float(row_sum)) + last_bits(S, case)
+    return min(found) + last_bits(S, case)
 
 
 def soft_thresholds(A, case):
@@ -492,12 +492,35 @@ def instant_wide(S, case):
 # ------------------------------------------------------------------- single supports
 
 
+def multiplied(A):
+    """(a bound of x'Ax over unit x >= 0, what some x reaches): x'Ax <= x'(A + Z)x for any Z >= 0.
+
+    At an x whose gradient is positive at none of its zeros, Z takes it away.
+    """
+    x, at = np.zeros(len(A)), np.arange(len(A))
+    while not x.any():
+        v = np.linalg.eigh(A[np.ix_(at, at)])[1][:, -1]
+        v = v * (np.sign(v.sum()) or 1)
+        if (v > 0).all() or len(at) == 1:
+            x[at] = np.abs(v)
+        at = at[v > 0] if (v > 0).any() else at[:1]
+    g = A @ x
+    if (g[x == 0] > 0).any():
+        return np.inf, -np.inf
+    Z = np.where((x == 0)[:, None], np.maximum(-g[:, None] * x, 0), 0)
+    return float(top(*minus(A, -(Z + Z.T)))), float(x @ g)
+
+
 def solved(A, case, value):
     """The largest x'Ax over unit x on all features of a case, from above; or ``value``."""
     if case.signs is None:
         return max(value, float(top(A)))
     given, turn = case.signs != 0, np.where(case.signs < 0, -1.0, 1.0)
     A = A * np.outer(turn, turn)
+    if given.all():
+        limit, found = multiplied(A)
+        if limit <= max(value, found + 1e-12 * abs(found)) or not case.solvable:
+            return max(value, min(limit, float(top(A)), float(top(np.maximum(A, 0)))))
     best, work = value, [(np.ones(len(A), bool), case.nonzero)]
     while work:
         inside, nonzero = work.pop()
@@ -539,12 +562,7 @@ def limits_on(A, T, case, value):
         for i in start + at:
             mask = np.zeros(len(A), bool)
             mask[T[i]] = True
-            one = case.keep(mask)
-            own = A[np.ix_(mask, mask)]
-            limit = (
-                solved(own, one, value) if one.solvable else min(top(own), top(blocks[i - start]))
-            )
-            found[i] = max(float(limit), value)
+            found[i] = solved(A[np.ix_(mask, mask)], case.keep(mask), value)
     return found
 
 

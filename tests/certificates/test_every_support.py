@@ -15,7 +15,8 @@ from loadstone.certificates.bound_every_support import (
 from loadstone.constraints import Groups, L1Budget, Signs
 from loadstone.covariance import ExplicitCovariance
 
-from .forgeries import forged, stand_alone
+from .forgeries import stand_alone
+from .forgery_kinds import forged
 from .random_proofs import best_on, supports_of
 
 

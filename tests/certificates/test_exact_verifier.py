@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from .certificate_kinds import SHAPES, made
-from .forgeries import forged, stand_alone
+from .forgeries import stand_alone
+from .forgery_kinds import forged
 from .joint_kinds import PITPROPS, every_kind
 
 pytest.importorskip("flint", reason="python-flint is not installed: nothing bounds exactly")

@@ -12,11 +12,12 @@ from sklearn.datasets import load_wine
 from loadstone import SparsePCA
 from loadstone.certificates import CertificateError, Earlier, prove
 from loadstone.certificates.joint_file import save_joint
-from loadstone.constraints import LoadingConstraint
+from loadstone.constraints import Groups, LoadingConstraint, Signs
 from loadstone.covariance import ExplicitCovariance
 
 from .certificate_kinds import SHAPES, made
-from .forgeries import FORGERIES, TOOL, stand_alone, trial
+from .forgeries import TOOL, stand_alone, trial
+from .forgery_kinds import FORGERIES
 from .random_proofs import fault
 
 N_KINDS = len(FORGERIES) + 2
@@ -138,6 +139,19 @@ def test_verify_refuses_what_is_no_data():
     for data in (None, "X", np.ones(3), object()):
         with pytest.raises(CertificateError):
             certificate.verify(data)
+
+
+def test_what_a_constraint_remembers_is_not_trusted():
+    X = np.random.default_rng(0).standard_normal((40, 6)) * np.arange(1, 7)
+    for rule in (Groups([0, 0, 1, 1, 2, 2], 2, per_group=1), Signs({0: 1, 1: -1}, 3, 6)):
+        S = ExplicitCovariance(np.cov(X.T))
+        certificate = prove(S, rule, rule.best_loading(np.arange(6.0)), effort="instant")
+        bound = certificate.verify(S)
+        remembered = {"_codes": np.zeros(6, dtype=np.intp), "_given": np.ones(6, dtype=np.int8)}
+        for name in set(remembered) & set(vars(rule)):
+            rule.__dict__[name] = remembered[name]
+        assert set(remembered) & set(vars(rule))
+        assert certificate.verify(S) == bound
 
 
 def test_joint_certificates_are_checked_without_the_package_too(tool, tmp_path):

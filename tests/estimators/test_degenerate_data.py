@@ -1,5 +1,7 @@
 """Data that vary less than they seem to."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -95,3 +97,14 @@ def test_a_billion_components_are_as_many_as_there_can_be(cls):
     with pytest.warns(UserWarning, match="fewer than asked for"):
         model = cls(n_components=10**9, n_nonzero=2).fit(X)
     assert 1 <= model.n_components_ <= 5
+
+
+@pytest.mark.parametrize("asked", [{"n_nonzero": "auto"}, {"n_components": 0.5, "n_nonzero": 2}])
+def test_nothing_beside_a_forbidden_outlier_is_said_and_not_an_error(asked):
+    X = np.random.default_rng(0).standard_normal((3, 8))
+    X[0, 0] = 1e8
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = SparsePCA(forbidden=[0], standardize=False, **asked).fit(X)
+    assert model.n_components_ == 0
+    assert any("0 component" in str(w.message) for w in caught), caught

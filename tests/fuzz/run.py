@@ -22,6 +22,9 @@ from fuzz.properties import check_fit
 from fuzz.relations import check_relation
 from registry import estimators
 
+#: Inputs of one estimator before it is the turn of the next.
+BLOCK = 100
+
 
 class TooLongError(Exception):
     """An input of a few numbers that keeps a fit busy."""
@@ -71,21 +74,32 @@ def main():
     parser.add_argument("--limit", type=int, default=60)
     parser.add_argument("--only", nargs="*")
     asked = parser.parse_args()
-    bad = 0
-    for cls in (*estimators(), *FUNCTIONS):
-        name = name_of(cls)
-        if asked.only and name not in asked.only:
-            continue
-        found, began = Counter(), time.process_time()
-        for seed in range(asked.first, asked.first + asked.inputs):
-            said, given = outcome(cls, seed, asked.limit)
-            found[said if said in ("fitted", "refused") else "violated"] += 1
-            if said not in ("fitted", "refused"):
-                print(f"  {name} {given}\n    {said}", flush=True)
-        bad += found["violated"]
-        seconds = time.process_time() - began
-        print(f"{name:24} {dict(found)} {seconds:.0f} s", flush=True)
-    return bad > 0
+    subjects = [
+        s for s in (*estimators(), *FUNCTIONS) if not asked.only or name_of(s) in asked.only
+    ]
+    found = {name_of(subject): Counter() for subject in subjects}
+    last = asked.first + asked.inputs
+    for first in range(asked.first, last, BLOCK):
+        # In turn, so that a run that is stopped early has tried all of them equally.
+        for subject in subjects:
+            seeds = range(first, min(first + BLOCK, last))
+            found[name_of(subject)] += tried(subject, seeds, asked.limit)
+        print(f"seeds {asked.first} to {min(first + BLOCK, last) - 1}:")
+        for name, counts in found.items():
+            print(f"{name:24} {dict(counts)}", flush=True)
+    return any(counts["violated"] for counts in found.values())
+
+
+def tried(subject, seeds, limit):
+    """How many inputs came to what; violations are printed as they come."""
+    counts, began = Counter(), time.process_time()
+    for seed in seeds:
+        said, given = outcome(subject, seed, limit)
+        counts[said if said in ("fitted", "refused") else "violated"] += 1
+        if said not in ("fitted", "refused"):
+            print(f"  {name_of(subject)} {given}\n    {said}", flush=True)
+    counts["CPU ms"] = round(1000 * (time.process_time() - began))
+    return counts
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import re
 from importlib import import_module
 
+import numpy as np
 import pytest
 
 import loadstone
@@ -77,6 +78,15 @@ def test_a_report_without_data_or_with_one_component(wine):
     assert 'id="scores"' not in page
     assert 'id="path"' not in page
     assert "Features in common" not in page
+
+
+@pytest.mark.parametrize(("n_nonzero", "shared"), [(2, False), (6, True)])
+def test_features_in_common_are_shown_where_there_are_any(wine, n_nonzero, shared):
+    model = loadstone.SparsePCA(3, n_nonzero=n_nonzero, standardize=True).fit(wine.data)
+    report = loadstone.report(model)
+    counts = np.array(report.summary["overlap"])
+    assert bool(np.triu(counts, 1).any()) == shared
+    assert ("Features in common" in report.html) == shared
 
 
 def test_save_is_all_or_nothing(model, wine, tmp_path, monkeypatch):

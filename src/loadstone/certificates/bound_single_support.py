@@ -1,6 +1,7 @@
 """Bounds for a single support, where no choice of features is left.
 
-Signed loadings: the largest eigenvalue, exactly. Non-negative ones: a stationary
+Signed loadings: the largest eigenvalue, exactly. Non-negative ones: multipliers of the signs
+prove a stationary point the best, or they do not; then faces are gone through. A stationary
 point whose positive entries are exactly those of a face T is an eigenvector of A_TT
 with positive entries, so faces are enumerated, and pruned by their eigenvalues.
 """
@@ -13,7 +14,7 @@ from itertools import count
 import numpy as np
 from scipy.optimize import nnls
 
-from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
+from loadstone.certificates.bound_eigenvalue import eigenvalue_bound, gamma
 from loadstone.certificates.problem import Array, Mask
 
 
@@ -35,6 +36,11 @@ def support_optimum(
     if not nonnegative:
         bound = eigenvalue_bound(matrix)
         return (bound, np.linalg.eigh(matrix)[1][:, -1]) if bound > value else (value, None)
+    bound, stationary = multiplier_bound(matrix)
+    if bound <= value:
+        return value, None
+    if stationary is not None and bound - stationary @ matrix @ stationary <= 4.0 * margin:
+        return bound, stationary
     order = count()
     best, winner = value, None
     certain = np.zeros(size, dtype=bool) if positive is None else positive
@@ -50,6 +56,36 @@ def support_optimum(
         for case in _face_cases(allowed, certain, branch):
             heapq.heappush(heap, (-limit, next(order), *case))
     return best, winner
+
+
+def multiplier_bound(matrix: Array) -> tuple[float, Array | None]:
+    """Upper bound of x'Ax over unit x >= 0 by ``x'Ax <= x'(A + Z)x``, Z >= 0; and a stationary x.
+
+    At a stationary x the gradient of its zeros is not positive. Z takes it away: it has x as an
+    eigenvector of A + Z, and where that is the leading one x is the best of all. Any Z will do.
+    """
+    x = _stationary(matrix)
+    gradient, zero = matrix @ x, x == 0.0
+    if (gradient[zero] > 0.0).any():
+        return np.inf, None
+    multipliers = np.zeros_like(matrix)
+    multipliers[zero] = np.maximum(-gradient[zero, None] * x, 0.0)
+    multipliers = multipliers + multipliers.T
+    error = gamma(2) * (np.abs(matrix) + multipliers)
+    return eigenvalue_bound(matrix + multipliers, error), x
+
+
+def _stationary(matrix: Array) -> Array:
+    """The leading eigenvector on the features on which it is positive, found by dropping others."""
+    x = np.zeros(matrix.shape[0])
+    inside = np.arange(matrix.shape[0])
+    while True:
+        vector = np.linalg.eigh(matrix[np.ix_(inside, inside)])[1][:, -1]
+        vector = vector * np.sign(vector.sum() or 1.0)
+        if (vector > 0.0).all() or inside.size == 1:
+            x[inside] = np.abs(vector)
+            return x
+        inside = inside[vector > 0.0] if (vector > 0.0).any() else inside[:1]
 
 
 def _face_cases(allowed: Mask, positive: Mask, branch: int | None) -> list[tuple[Mask, Mask]]:

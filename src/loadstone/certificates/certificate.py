@@ -19,6 +19,7 @@ from loadstone.certificates.certificate_checks import (
     refuse_loading,
     refuse_number,
     refuse_proof,
+    remade,
 )
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.certificate_file import load_fields, save_fields
@@ -172,7 +173,8 @@ class Certificate:
         """
         with _one_error():
             self._refuse_malformed()
-            return self._recompute(covariance_for(data, self.about))
+            stated = replace(self, constraint=remade(self.constraint))
+            return stated._recompute(covariance_for(data, self.about))
 
     def _refuse_malformed(self) -> None:
         n_features = refuse_constraint(self.constraint)

@@ -131,7 +131,10 @@ def _candidates(data: Any) -> Iterator[Covariance]:
     matrix = _as_covariance_matrix(data)
     if matrix is not None:
         yield ExplicitCovariance(matrix)
-        return
+        if (matrix.diagonal() >= 0).all():
+            return
+        # No variance is negative: what is left after deflation, or samples that happen to make a
+        # symmetric table. The fingerprint tells which.
     rows = check_rows(data)
     yield covariance_of(rows)[0]
     yield covariance_of(rows, standardize=True)[0]
@@ -148,9 +151,6 @@ def _as_covariance_matrix(data: Any) -> Array | None:
         return None
     matrix = matrix.astype(np.float64)
     if not np.abs(matrix - matrix.T).max(initial=0.0) <= 1e-12 * np.abs(matrix).max(initial=0.0):
-        return None
-    if (matrix.diagonal() < 0).any():
-        # No variance is negative: samples that happen to make a symmetric table.
         return None
     symmetric: Array = (matrix + matrix.T) / 2.0
     return symmetric

@@ -7,7 +7,7 @@ NaN passes every comparison that is not written for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from itertools import pairwise
 from numbers import Integral, Real
@@ -75,14 +75,15 @@ def refuse_constraint(constraint: Any) -> int:
             _refuse(f"its constraint has {name}={told[name]!r}")
     if "budget" in told:
         refuse_number(told["budget"], "budget")
-    _refuse_impossible(constraint, told)
+    remade(constraint)
     return int(n_features)
 
 
-def _refuse_impossible(constraint: Any, told: Mapping[str, Any]) -> None:
-    """Raise where a constraint could not have been made from its fields."""
+def remade(constraint: Any) -> Any:
+    """The constraint made again from its fields: what it remembers is not to be trusted."""
+    told = {f.name: vars(constraint)[f.name] for f in fields(constraint)}
     try:
-        type(constraint)(**told)
+        return type(constraint)(**told)
     except Exception as error:
         msg = f"its constraint cannot be made from its fields ({first_line(error)})"
         raise CertificateError(msg) from error

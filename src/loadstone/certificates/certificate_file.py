@@ -6,7 +6,8 @@ The format stands in ``docs/certificates.md``, for those who read or write it el
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -89,24 +90,37 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     CertificateError
         If the file is damaged, is no certificate, or was written by another loadstone.
     """
+    with stored_parts(path, _is_expected, ("format", "numbers"), FORMAT, "certificate") as stored:
+        stored |= {name: _checked(stored[name], name, *rule) for name, rule in _ARRAYS.items()}
+        return _fields(stored)
+
+
+@contextmanager
+def stored_parts(
+    path: str | Path,
+    is_expected: Callable[[str], bool],
+    names: tuple[str, str],
+    version: int,
+    kind: str,
+) -> Iterator[dict[str, Any]]:
+    """The arrays of a file of this kind and version, and one error for all that is damaged.
+
+    ``names`` are the array of the version and one that no other file has.
+    """
     path = Path(path)
     if not path.is_file():
         msg = f"there is no certificate file {path}"
         raise MissingFileError(msg)
     with damaged(path, "save the certificate again", CertificateError):
-        stored = read_own(path, _is_expected)
-        if "format" not in stored or "numbers" not in stored:
-            msg = f"{path} is no certificate; use a file that Certificate.save wrote"
+        stored = read_own(path, is_expected)
+        if any(name not in stored for name in names):
+            msg = f"{path} is no {kind}; use a file that its own save wrote"
             raise CertificateError(msg)
-        version = int(checked(stored["format"], "format", *_ARRAYS["format"]))
-        if version != FORMAT:
-            msg = (
-                f"{path} has certificate format {version}, this version reads {FORMAT}; "
-                "certify the component again"
-            )
+        found = int(checked(stored[names[0]], names[0], "iu", 0))
+        if found != version:
+            msg = f"{path} has {kind} format {found}, this version reads {version}; certify again"
             raise CertificateError(msg)
-        stored |= {name: _checked(stored[name], name, *rule) for name, rule in _ARRAYS.items()}
-        return _fields(stored)
+        yield stored
 
 
 def _checked(array: Any, name: str, kinds: str, ndim: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from loadstone.certificates.certificate import OPTIMAL_GAP, refuse_impossible
 from loadstone.certificates.certificate_about import About, covariance_for
-from loadstone.certificates.certificate_checks import refuse_constraint
+from loadstone.certificates.certificate_checks import refuse_constraint, remade
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.joint_bound import JointProof
 from loadstone.certificates.joint_problem import ADJUSTED, RECOVERED, RELATIONS, SUM
@@ -200,7 +200,9 @@ class JointCertificate:
             claimed, or a proof does not give the bound claimed.
         """
         try:
-            return self._verified(data)
+            refuse_malformed(self)
+            stated = replace(self, constraints=tuple(map(remade, self.constraints)))
+            return stated._verified(data)
         except CertificateError:
             raise
         except Exception as error:
@@ -208,7 +210,6 @@ class JointCertificate:
             raise CertificateError(msg) from error
 
     def _verified(self, data: Any) -> float:
-        refuse_malformed(self)
         S = covariance_for(data, self.about)
         if not self.claims:
             return np.inf

@@ -11,14 +11,13 @@ import numpy as np
 
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.certificate_about import About
-from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.certificate_file import stored_parts
 from loadstone.certificates.joint_bound import JointProof
 from loadstone.certificates.problem import Array
 from loadstone.constraints import Constraint
-from loadstone.files.errors import MissingFileError
 from loadstone.files.npy_arrays import DamagedError
 from loadstone.files.npz_json import decode, encode
-from loadstone.files.own_archive import checked, damaged, json_of, read_own, text_of, write_own
+from loadstone.files.own_archive import checked, json_of, text_of, write_own
 
 if TYPE_CHECKING:
     from loadstone.certificates.joint_certificate import JointCertificate
@@ -83,19 +82,8 @@ def load_joint(path: str | Path) -> JointCertificate:
     CertificateError
         If the file is damaged, is no joint certificate, or was written by a newer loadstone.
     """
-    path = Path(path)
-    if not path.is_file():
-        msg = f"there is no certificate file {path}"
-        raise MissingFileError(msg)
-    with damaged(path, "save the certificate again", CertificateError):
-        stored = read_own(path, _is_expected)
-        if "joint_format" not in stored or "claims" not in stored:
-            msg = f"{path} is no joint certificate; use a file that JointCertificate.save wrote"
-            raise CertificateError(msg)
-        version = int(checked(stored["joint_format"], "joint_format", "iu", 0))
-        if version != FORMAT:
-            msg = f"{path} has joint certificate format {version}; this version reads {FORMAT}"
-            raise CertificateError(msg)
+    names = ("joint_format", "claims")
+    with stored_parts(path, _is_expected, names, FORMAT, "joint certificate") as stored:
         return _certificate(stored)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from loadstone.certificates.bound_dual import Evaluation, block_rounding
 from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
-from loadstone.certificates.bound_single_support import support_optimum
+from loadstone.certificates.bound_single_support import multiplier_bound, support_optimum
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def _support_bound(matrix: Array, case: SupportProblem, value: float) -> float:
         return support_optimum(
             matrix, nonnegative=case.nonnegative, value=value, positive=case.nonzero
         )[0]
-    return min(eigenvalue_bound(matrix), eigenvalue_bound(np.maximum(matrix, 0.0)))
+    found = eigenvalue_bound(matrix), eigenvalue_bound(np.maximum(matrix, 0.0))
+    return min(*found, multiplier_bound(matrix)[0])
 
 
 def _exceeding(matrix: Array, supports: Indices, value: float) -> tuple[Indices, Array]:

@@ -119,6 +119,8 @@ def tighten(
     schedule = list(levels)
     extra = _GapLevels(max_rounds)
     found = Bounded(standing, start, np.full(standing.problem.features.size, 0.5))
+    if start is None:
+        found = _with_multipliers(S, found, proof, incumbent, limits)
     while not _is_finished(found.standing, incumbent, limits):
         assert found.standing.problem is not None
         matrix = symmetric_block(S, found.standing.problem)
@@ -130,7 +132,36 @@ def tighten(
         if not chosen:
             break
         found = _one_round(S, found, matrix, proof, incumbent, limits, chosen, n_steps)
+        extra.finest = min(extra.finest, chosen[-1])
     return found
+
+
+def _with_multipliers(
+    S: Covariance, found: Bounded, proof: ProofNode, incumbent: Incumbent, limits: Limits
+) -> Bounded:
+    """The case after the multipliers of the signs, where these alone end it.
+
+    A component w >= 0 whose gradient is positive at none of its zeros is stationary whatever its
+    size. With Z >= 0 that takes the gradient away, w is an eigenvector of A + Z, and where it is
+    the leading one nothing exceeds it. As a dual this is P = -Z, whose entries cost nothing.
+    """
+    problem = found.standing.problem
+    assert problem is not None
+    if not problem.nonnegative:
+        return found
+    matrix, w = symmetric_block(S, problem), incumbent.loading[problem.features]
+    gradient, zero = matrix @ w, w == 0.0
+    if not zero.any() or (gradient[zero] > 0.0).any():
+        return found
+    half = np.where(zero[:, None], gradient[:, None] * w, 0.0)
+    pairing = np.minimum(half + half.T, 0.0)
+    size = problem.features.size
+    dual = Dual(problem.features, pairing, np.zeros(size), np.zeros((size, 1)))
+    standing = apply_evaluation(S, found.standing, evaluate(S, problem, dual), incumbent.value)
+    if standing.problem is not None and not limits.closes(standing.bound, incumbent.value):
+        return found
+    proof.duals.append(dual)
+    return Bounded(standing, dual, found.fractional)
 
 
 def _is_finished(standing: Standing, incumbent: Incumbent, limits: Limits) -> bool:
@@ -146,6 +177,7 @@ class _GapLevels:
 
     max_rounds: int
     before: SupportProblem | None = None
+    finest: float = np.inf
 
     def levels(self, standing: Standing, gap: float) -> tuple[float, ...]:
         """The next levels, or none where another round would not pay."""
@@ -155,7 +187,8 @@ class _GapLevels:
             return ()
         self.max_rounds -= 1
         self.before = standing.problem
-        return (gap, 0.2 * gap)
+        # What was smoothed less already gains nothing from smoothing as much as the gap.
+        return (0.2 * gap,) if self.finest <= 2.0 * gap else (gap, 0.2 * gap)
 
 
 def _one_round(
@@ -195,7 +228,7 @@ def _one_round(
         standing = Standing(min(standing.bound, solved.bound), standing.name, solved.problem)
     elif not limits.closes(standing.bound, incumbent.value):
         rough = Evaluation(evaluation.bound, evaluation.top, evaluation.terms[kept])
-        ended = list_supports(S, left, proposal.dual, rough, proof, incumbent)
+        ended = list_supports(S, left, proposal.dual, rough, proof, incumbent, limits)
         standing = ended or standing
     return Bounded(standing, proposal.dual, proposal.fractional[kept])
 
@@ -207,6 +240,7 @@ def list_supports(
     rough: Evaluation,
     proof: ProofNode,
     incumbent: Incumbent,
+    limits: Limits,
 ) -> Standing | None:
     """End a case by looking at every support its dual leaves, if they are few.
 
@@ -223,10 +257,11 @@ def list_supports(
     undecided = supports[largest > incumbent.value]
     if len(undecided) > MOST_UNDECIDED:
         return None
-    if any(not case_of(problem, support).is_leaf for support in undecided):
-        # Eigenvalues alone would end the case with a gap that signs can close.
-        return None
     bound, _ = listed_supports(S, problem, dual, incumbent.value)
+    solved = all(case_of(problem, support).is_leaf for support in undecided)
+    if not solved and not limits.closes(bound, incumbent.value):
+        # Eigenvalues alone would end the case with a gap that cases of signs can close.
+        return None
     if not proof.duals or proof.duals[-1] is not dual:
         proof.duals.append(dual)
     proof.listed = True
@@ -243,7 +278,7 @@ def _shrunk(before: SupportProblem, after: SupportProblem) -> bool:
     """Whether screening removed enough for another round to pay."""
     fewer = before.features.size - after.features.size
     decided = before.n_free - after.n_free
-    return fewer >= max(1, before.features.size // 20) or decided >= max(1, before.n_free // 20)
+    return fewer >= max(1, before.features.size // 20) or decided >= max(1, before.n_free // 50)
 
 
 def symmetric_block(S: Covariance, problem: SupportProblem) -> Array:

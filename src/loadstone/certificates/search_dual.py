@@ -98,7 +98,7 @@ class SmoothedBound:
 
     def __call__(self, point: Array) -> tuple[float, Array]:
         """Smoothed F and its gradient."""
-        from loadstone.certificates.search_dual_kernels import smooth_rows
+        from loadstone.certificates.search_dual_kernels import fill_gradient, smooth_rows
 
         rows, scales, factor = self.split(point)
         size = self.matrix.shape[0]
@@ -131,9 +131,7 @@ class SmoothedBound:
         gradient = np.empty_like(point)
         d_rows, d_scales, d_factor = self.split(gradient)
         density *= density.dtype.type(weight)
-        np.multiply(pull, shares[:, None] / 2, out=d_rows)
-        d_rows -= scales[:, None] * density
-        d_scales[:] = 2.0 * scales * density.diagonal() - np.einsum("ij,ij->i", rows, density)
+        fill_gradient(rows, scales, density, pull, shares, d_rows, d_scales)
         d_factor[:] = 2.0 * (shares[:, None] * factor - density @ factor)
         return soft_top + value, gradient
 
@@ -148,10 +146,11 @@ class SmoothedBound:
 
     def _eigen_part(self, rows: Array, scales: Array, factor: Array) -> tuple[float, float, Array]:
         """Soft-max and maximum of the eigenvalues of M, and the soft-max's gradient."""
+        from loadstone.certificates.search_dual_kernels import fill_inner
+
         size = self.matrix.shape[0]
-        paired = scales[:, None] * rows
-        inner = self.rough - factor @ factor.T - rows.dtype.type(0.5) * (paired + paired.T)
-        inner[np.diag_indices(size)] += np.square(scales)
+        inner = np.empty_like(self.rough)
+        fill_inner(self.rough, factor @ factor.T, rows, scales, inner)
         kept = min(size, EIGENPAIRS if inner.dtype == np.float64 else ROUGH_EIGENPAIRS)
         values, vectors = largest_eigenpairs(inner, kept)
         heat = self.sigma / np.log(size + 1.0)

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import get_blas_funcs
 
 from loadstone.certificates.problem import Array
 
@@ -52,20 +53,20 @@ def descend(objective: Callable[[Array], tuple[float, Array]], point: Array, n_s
 
 
 def _direction(gradient: Array, pairs: deque[tuple[Array, Array, float]]) -> Array:
-    """``-H g`` by the two loops."""
-    q = gradient.copy()
+    """``-H g`` by the two loops, in place: vectors are long, and copies of them cost most."""
+    q = -gradient
+    (add,) = get_blas_funcs(("axpy",), (q,))
     weights = []
     for s, y, inverse in reversed(pairs):
-        weight = q.dtype.type(inverse * float(np.vdot(s, q)))
+        weight = inverse * float(np.vdot(s, q))
         weights.append(weight)
-        q -= weight * y
+        q = add(y, q, a=-weight)
     if pairs:
         s, y, inverse = pairs[-1]
         q *= q.dtype.type(1.0 / (inverse * float(np.vdot(y, y))))
     for (s, y, inverse), weight in zip(pairs, reversed(weights), strict=True):
-        back = q.dtype.type(inverse * float(np.vdot(y, q)))
-        q += (weight - back) * s
-    return -q
+        q = add(s, q, a=weight - inverse * float(np.vdot(y, q)))
+    return np.asarray(q)
 
 
 def _remember(pairs: deque[tuple[Array, Array, float]], s: Array, y: Array) -> None:

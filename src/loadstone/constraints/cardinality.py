@@ -238,7 +238,8 @@ class LoadingConstraint:
         return np.ones(1, dtype=np.int8) if self.nonnegative else None
 
     def _scattered(self, block: Array, top: Array, values: Array) -> Array:
-        norms = np.linalg.norm(values, axis=0)
+        # In single precision squares of large products overflow.
+        norms = np.linalg.norm(values.astype(np.float64, copy=False), axis=0)
         empty = ~(norms > 0)
         W = np.zeros(block.shape, dtype=block.dtype, order="F")
         np.put_along_axis(W, top, values / np.where(empty, 1, norms), axis=0)

@@ -95,8 +95,10 @@ def covariance_of(
     chosen = choose_route(rows, route, n_products)
     if chosen == "wide" and whole:
         refuse_many_columns(rows.shape[1], rows.shape[0], rows.dtype)
-    if chosen == "wide" and route == "auto" and (whole or _is_small(rows)):
-        rows, chosen = rows_of(X.compute() if is_dask(X) else np.array(X, subok=False)), "data"
+    if chosen == "wide" and (whole or (route == "auto" and _is_small(rows))):
+        chosen = "data"
+        if not rows.in_memory:
+            rows = rows_of(X.compute() if is_dask(X) else np.array(X, subok=False))
     if chosen == "wide":
         finish = partial(moments_of, standardize=standardize)
         S = SampleGram.of(X, sample_weight, finish, standardize=standardize)

@@ -31,7 +31,7 @@ from loadstone.estimators.docstring import composed
 from loadstone.estimators.found import Fitted, Found, Task, store, tell
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.projection import ComponentsMixin
-from loadstone.estimators.reading import Reading, in_memory, read, read_covariance
+from loadstone.estimators.reading import Reading, read, read_covariance
 
 __all__ = ["Components", "FitMixin", "field", "seeded"]
 
@@ -163,7 +163,6 @@ class FitMixin(CallbackSupportMixin):
             data = reading()
             said = self.standardize if self._units_matter() else False
             tell(data.minding_units(standardize=said))
-            data = in_memory(data) if self._looks_at_all() else data
             found = self._answer(Task(data, seeded(self.random_state), report))
             tell(found)
             store(self, data, found)

@@ -14,7 +14,6 @@ from loadstone.covariance import (
     ExplicitCovariance,
     Moments,
     SampleCovariance,
-    SampleGram,
     covariance_of,
     materialise,
 )
@@ -126,15 +125,6 @@ def read(
     how: dict[str, Any] = {"route": route, "n_products": n_products, "whole": whole}
     reading = read_rows(rows, weights, names, standardize=standardize, missing=missing, **how)
     return replace(reading, rows=rows, weights=weights) if keep_rows else reading
-
-
-def in_memory(data: Reading) -> Reading:
-    """The same with all columns of wide data in memory; refused with the size where they do not fit."""
-    if not isinstance(data.S, SampleGram):
-        return data
-    everything = np.arange(data.n_features)
-    data.S.columns(everything)
-    return replace(data, S=data.S.restrict(everything))
 
 
 def read_rows(

@@ -53,7 +53,7 @@ def missed_share(S: Covariance, share: float, loadings: Array) -> str | None:
     """What to say where the components recover less than asked for."""
     if _reaches(S, share, loadings):
         return None
-    reached = recovered_variance(S, loadings)[-1] / total_variance(S)
+    reached = _recovered(S, loadings) / total_variance(S)
     return (
         f"n_components={share} is not reached: the {loadings.shape[1]} components there are recover "
         f"{reached:.1%} of the variance; allow more features"
@@ -61,7 +61,12 @@ def missed_share(S: Covariance, share: float, loadings: Array) -> str | None:
 
 
 def _reaches(S: Covariance, share: float, loadings: Array) -> bool:
-    return bool(recovered_variance(S, loadings)[-1] >= share * total_variance(S))
+    return _recovered(S, loadings) >= share * total_variance(S)
+
+
+def _recovered(S: Covariance, loadings: Array) -> float:
+    """What all of them recover; nothing where there are none."""
+    return float(recovered_variance(S, loadings).max(initial=0))
 
 
 def _needed_by_pca(S: Covariance, share: float, most: int) -> int:

@@ -106,7 +106,8 @@ def choose_size(
         size = int(ladder[place])
         if size not in shares:
             found[size] = find(size)
-            shares[size] = float(recovered_variance(S, found[size].loadings)[-1]) / best
+            # At some sizes nothing may be found.
+            shares[size] = float(recovered_variance(S, found[size].loadings).max(initial=0)) / best
         return shares[size] >= target
 
     low, high = -1, 0

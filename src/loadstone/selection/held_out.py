@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 
+from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, Covariance, covariance_of, leading_eigenpairs
 from loadstone.covariance.containers import is_dask, rows_of
 from loadstone.covariance.deflated import DeflatedCovariance
@@ -121,7 +122,10 @@ def _one_fold(fresh: Any, train: Any, test: Any) -> tuple[Array, Array]:
 
 
 def recovered_of_folds(
-    search: Callable[[Reading], Array], data: Reading, folds: Sequence[Fold | HeldOut | WideFold]
+    search: Callable[[Reading], Array],
+    data: Reading,
+    folds: Sequence[Fold | HeldOut | WideFold],
+    n_jobs: int | None = None,
 ) -> HeldOutRecovery:
     """The same for folds as :class:`loadstone.SparsePCACV` has them.
 
@@ -133,28 +137,39 @@ def recovered_of_folds(
         All samples.
     folds : sequence
         Rows to train on and to hold out, or covariances of both.
+    n_jobs : int or None
+        Folds that are searched at a time.
     """
-    shares: list[tuple[float, float]] = []
-    for fold in folds:
-        if isinstance(fold, WideFold):
-            shares.append(fold.recovered(search(fold.train)))
-            continue
-        if isinstance(fold, HeldOut):
-            train: Reading = fold.train
-            held_out: Covariance = fold.second_moments()
-        else:
-            rows, test = _safe_indexing(data.rows, fold[0]), _safe_indexing(data.rows, fold[1])
-            weights = None if data.weights is None else data.weights[fold[0]]
-            train = read_rows(rows, weights, standardize=data.moments.scale is not None)
-            counted = None if data.weights is None else data.weights[fold[1]]
-            held_out = _about_training(test, train.moments, counted)
-        S, W = train.S, search(train)
-        V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
-        shares.append(
-            (held_out_recovery(S, held_out, W)[-1], held_out_recovery(S, held_out, V)[-1])
-        )
-    ours, pca = np.mean(shares, axis=0)
+    calls = ((search, rows_for(data, fold), fold) for fold in folds)
+    ours, pca = np.mean(list(in_parallel(_shares, calls, n_jobs)), axis=0)
     return HeldOutRecovery(ours, pca)
+
+
+def rows_for(data: Reading, fold: Fold | HeldOut | WideFold) -> Reading | None:
+    """All samples, where a fold does not bring its own: other processes get no more than they need."""
+    return data if isinstance(fold, tuple) else None
+
+
+def _shares(
+    search: Callable[[Reading], Array], data: Reading | None, fold: Fold | HeldOut | WideFold
+) -> tuple[float, float]:
+    """What components recover of one fold, and what as many principal components do."""
+    if isinstance(fold, WideFold):
+        return fold.recovered(search(fold.train))
+    if isinstance(fold, HeldOut):
+        train: Reading = fold.train
+        held_out: Covariance = fold.second_moments()
+    else:
+        assert data is not None
+        rows, test = _safe_indexing(data.rows, fold[0]), _safe_indexing(data.rows, fold[1])
+        weights = None if data.weights is None else data.weights[fold[0]]
+        train = read_rows(rows, weights, standardize=data.moments.scale is not None)
+        counted = None if data.weights is None else data.weights[fold[1]]
+        held_out = _about_training(test, train.moments, counted)
+    S, W = train.S, search(train)
+    V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
+    ours, theirs = held_out_recovery(S, held_out, W), held_out_recovery(S, held_out, V)
+    return float(ours[-1]), float(theirs[-1])
 
 
 def _about_training(test: Any, moments: Moments, weights: Array | None = None) -> Covariance:

@@ -29,7 +29,7 @@ from loadstone.selection.folds import (
     covariances_of_folds,
     read_in_folds,
 )
-from loadstone.selection.held_out import recovered_of_folds
+from loadstone.selection.held_out import recovered_of_folds, rows_for
 from loadstone.selection.path import automatic_sizes
 from loadstone.selection.path_solver import loadings_of_sizes
 from loadstone.selection.path_wide import largest_wide_size
@@ -201,6 +201,7 @@ class SparsePCACV(Components):
             lambda train: model._search(Task(train, seeded(model.random_state))).loadings,
             task.data,
             folds,
+            self.n_jobs,
         )
         return {
             "cv_recovered_ratio_": float(found.recovered),
@@ -247,7 +248,7 @@ class SparsePCACV(Components):
             self._tell(task, sizes, scores)
             return replace(task, data=replace(task.data, rows=rows)), scores
         folds = rows if isinstance(rows, tuple) else self._folds(rows)
-        calls = ((model, task.data, fold, sizes) for fold in folds)
+        calls = ((model, rows_for(task.data, fold), fold, sizes) for fold in folds)
         scores = np.empty((len(sizes), len(folds)))
         for index, found in enumerate(in_parallel(_held_out_scores, calls, self.n_jobs)):
             scores[:, index] = found
@@ -274,11 +275,12 @@ class SparsePCACV(Components):
 
 
 def _held_out_scores(
-    model: SparsePCA, data: Reading, fold: Fold | HeldOut, sizes: Array
+    model: SparsePCA, data: Reading | None, fold: Fold | HeldOut, sizes: Array
 ) -> list[float]:
     """Share of the held-out variance that components of the other samples reconstruct."""
     if isinstance(fold, HeldOut):
         return [fold.share_explained(W) for W in loadings_of_sizes(model, fold.train, sizes)]
+    assert data is not None
     train, test = fold
     weights = data.weights
     _refuse_weightless(weights, fold)

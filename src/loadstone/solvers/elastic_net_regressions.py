@@ -135,7 +135,8 @@ class Ridge:
         least angles drop one.
         """
         if penalty == 0:
-            return np.linalg.lstsq(self.gram, target, rcond=None)[0]
+            # Along directions that hardly vary rounding of the target would be blown up.
+            return np.linalg.lstsq(self.gram, target, rcond=1e-12)[0]
         for signs in (np.sign(before), self._signs_at(target, penalty)):
             b = self._with_signs(target, penalty, signs)
             if b is not None:

@@ -16,11 +16,13 @@ function legend(svg, x, y, entries) {
 }
 
 function drawVariance(holder, data) {
-  const ratios = data.components.map((c) => c.explained_variance_ratio || 0);
-  const plain = data.pca ? data.pca.explained_variance_ratio : [];
-  const label = "Bar chart of variance explained: " + data.components.map((c, j) =>
-    `component ${c.component} ${asPercent(c.explained_variance_ratio)}` +
-    (plain.length ? `, PCA ${asPercent(plain[j])}` : "")).join("; ");
+  // What is recovered together can be compared with PCA; what each adds alone reads as failure.
+  const recovered = data.components.every((c) => c.recovered_ratio !== null);
+  const ratios = data.components.map((c) => (recovered ? c.recovered_ratio : c.explained_variance_ratio) || 0);
+  const plain = data.pca ? (recovered ? data.pca.recovered_ratio : data.pca.explained_variance_ratio) : [];
+  const upTo = (j) => (recovered && j ? `s 1 to ${j + 1}` : ` ${j + 1}`);
+  const label = `Bar chart of variance ${recovered ? "recovered" : "explained"}: ` + ratios.map((ratio, j) =>
+    `component${upTo(j)} ${asPercent(ratio)}` + (plain.length ? `, PCA ${asPercent(plain[j])}` : "")).join("; ");
   const { svg, width, height } = canvas(holder, 260, label);
   const [left, top, bottom] = [52, 34, height - 30];
   const most = Math.max(...ratios, ...plain, 1e-9);
@@ -32,12 +34,13 @@ function drawVariance(holder, data) {
     const middle = left + (j + 0.5) * group;
     const first = plain.length ? middle - bar - 1 : middle - bar / 2;
     node(svg, "rect", { class: "mark", x: first, y: place(ratio), width: bar, height: bottom - place(ratio),
-      fill: colour(j), rx: 2, "data-tip": `Component ${j + 1}: ${asPercent(ratio)} of the variance with ${data.components[j].n_nonzero} features` });
+      fill: colour(j), rx: 2, "data-tip": `Component${upTo(j)}: ${asPercent(ratio)} of the variance` });
     if (plain.length) {
       node(svg, "rect", { class: "mark", x: middle + 1, y: place(plain[j]), width: bar, height: bottom - place(plain[j]),
-        fill: "var(--pca)", rx: 2, "data-tip": `PCA component ${j + 1}: ${asPercent(plain[j])} of the variance with all features` });
+        fill: "var(--pca)", rx: 2, "data-tip": `PCA, component${upTo(j)}: ${asPercent(plain[j])} of the variance with all features` });
     }
-    node(svg, "text", { x: middle, y: bottom + 20, "text-anchor": "middle" }, `${j + 1}`);
+    const name = recovered && j ? `1–${j + 1}` : `${j + 1}`;
+    node(svg, "text", { x: middle, y: bottom + 20, "text-anchor": "middle" }, name);
   });
   const entries = [["sparse", "var(--c0)"]];
   if (plain.length) entries.push(["PCA, all features", "var(--pca)"]);

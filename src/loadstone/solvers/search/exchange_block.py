@@ -176,8 +176,9 @@ class _Climb:
         n, k = self.space.n_features, rows.here.size
         step = RunningTop(self.constraint, k)
         near = RunningTop(self.constraint, min(k + N_ENTERING, n))
-        # Rows that explain nothing, or a rounding less, still need room to divide by.
-        least = np.maximum(1e-3 * rows.value[:, None], np.finfo(rows.value.dtype).tiny)
+        # Rows that explain nothing, or a rounding less, still need room to divide by, in single
+        # precision as well.
+        least = np.maximum(1e-3 * rows.value[:, None], float(np.finfo(np.float32).tiny))
         for lo in range(0, n, FEATURES_PER_BLOCK):
             hi = min(lo + FEATURES_PER_BLOCK, n)
             image = self.space.images(Y, lo, hi)

@@ -215,7 +215,8 @@ class _Problem:
         if not leaving.size or not entering.size:
             return np.empty((0, self.k), dtype=np.intp)
         variance, image, left = self.A.diagonal(), w @ self.A, w[leaving]
-        rest = np.maximum(1 - left * left, np.finfo(np.float32).tiny)
+        # Of one feature that is nearly all of it rounding is left, and no room to divide by.
+        rest = np.maximum(1 - left * left, np.finfo(w.dtype).eps)
         kept = (value - 2 * left * image[leaving] + left * left * variance[leaving]) / rest
         cross = image[entering, None] - self.A[entering[:, None], leaving] * left
         if self.constraint.nonnegative:
