@@ -11,6 +11,7 @@ from loadstone.solvers.l0_noise_descent import L0Descent, evaluated
 from loadstone.solvers.l0_noise_maps import _map_deviance, mapped
 from loadstone.solvers.l0_noise_model import L0NoiseModel, SecondMoment
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
+from small_factors import samples_from
 
 ETA = 1e-6
 KINDS = ("free", "shared")
@@ -22,12 +23,6 @@ def small_data(seed=0, n=60, d=9, holes=0.0):
     X = rng.normal(size=(n, 3)) @ W + rng.normal(size=(n, d)) + 1
     X[rng.random(X.shape) < holes] = np.nan
     return X
-
-
-def samples_from(X):
-    if np.isnan(X).any():
-        return samples_of(incomplete_observations(X, np.ones(len(X)))[0])
-    return samples_of(covariance_of(X)[0])
 
 
 def dense_deviance(X, G, psi, location):
