@@ -135,3 +135,13 @@ def test_folds_without_weight_are_refused(weights, words):
     X = np.random.default_rng(0).standard_normal((60, 5))
     with pytest.raises(ValueError, match=words):
         SparsePCACV(n_nonzeros=[2], cv=3).fit(X, sample_weight=weights)
+
+
+def test_single_precision_that_loses_its_digits_is_read_again():
+    rng = np.random.default_rng(0)
+    # Far from zero: the products of these rows in single precision have no digit left.
+    X = (rng.standard_normal((40, 4)) + 3000.0).astype(np.float32)
+    weights = rng.integers(1, 4, 40).astype(float)
+    model = SparsePCACV(n_nonzeros=(1, 2), cv=2).fit(X, sample_weight=weights)
+    double = SparsePCACV(n_nonzeros=(1, 2), cv=2).fit(X.astype(float), sample_weight=weights)
+    np.testing.assert_allclose(model.explained_variance_, double.explained_variance_, rtol=1e-4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from loadstone import SparsePCA
 from loadstone.constraints import L1Budget, LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.loadings import Stop
@@ -167,3 +168,12 @@ def test_a_first_direction_without_variance_leaves_the_root_to_the_second():
         0.0, np.zeros(2), np.array([6.0, 5.0]), 0.0, np.zeros(2), np.array([2.0, 0.0]), 1e-12
     )
     assert np.array_equal(found, [3.0, 0.0])
+
+
+def test_forbidden_features_are_no_starts_where_few_are_left():
+    # Three features vary and two of them are forbidden: no climb may begin at those.
+    X = np.zeros((3, 8), dtype=np.float32)
+    X[[0, 1, 2], [0, 1, 2]] = 1
+    with pytest.warns(UserWarning, match="constant"):
+        model = SparsePCA(objective="recovery", n_nonzero=1, forbidden=[1, 2]).fit(X)
+    np.testing.assert_array_equal(np.flatnonzero(model.components_), [0])

@@ -10,7 +10,7 @@ import numpy as np
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.constraints import LoadingConstraint
 from loadstone.constraints.from_parameters import check_sizes
-from loadstone.covariance import Array, Covariance, deflate
+from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
@@ -20,7 +20,7 @@ from loadstone.loadings import Loadings
 from loadstone.metrics import adjusted_variance, total_variance
 from loadstone.registry import About
 from loadstone.solvers.elastic_net import NEGLIGIBLE, ElasticNet
-from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.renormalise import renormalised_in_turn
 
 #: Ridge for data with at least as many samples as features, as a share of the mean variance:
 #: only to make the answer unique.
@@ -125,7 +125,7 @@ class ElasticNetPCA(Components):
             raise ValueError(msg)
         matrix = found.matrix[:, alive].astype(S.dtype, copy=False)
         if self.renormalize:
-            matrix = _renormalised(S, matrix)
+            matrix = renormalised_in_turn(S, matrix)
         new = _explains_more(S, matrix)
         free = [LoadingConstraint(S.n_features, S.n_features)] * int(new.sum())
         return Found(
@@ -180,17 +180,6 @@ class ElasticNetPCA(Components):
         if S.n_features > S.n_samples:
             return float("inf")
         return SMALL_RIDGE * total_variance(S) / S.n_features
-
-
-def _renormalised(S: Covariance, loadings: Array) -> Array:
-    """The best loadings on each support, each component removed before the next."""
-    result = np.empty_like(loadings)
-    remaining = S
-    for j, w in enumerate(loadings.T):
-        constraint = LoadingConstraint(S.n_features, int(np.count_nonzero(w)))
-        result[:, j] = renormalise(remaining, w, constraint)[0]
-        remaining = deflate(remaining, result[:, j], "projection")
-    return result
 
 
 def _explains_more(S: Covariance, loadings: Array) -> Array:

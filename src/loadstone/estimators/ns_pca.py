@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
-from loadstone.constraints import LoadingConstraint
 from loadstone.constraints.from_parameters import check_sizes
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import Array, leading_eigenpairs
 from loadstone.estimators.base import Components, field
 from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
@@ -20,7 +19,7 @@ from loadstone.metrics import adds_variance, marginal_variance
 from loadstone.registry import About
 from loadstone.solvers.coordinate_ascent import CoordinateAscent, scaled_penalties
 from loadstone.solvers.fitted_model import spread
-from loadstone.solvers.renormalise import renormalise
+from loadstone.solvers.renormalise import cut_to_sizes
 
 
 class NSPCA(Components):
@@ -191,7 +190,7 @@ class NSPCA(Components):
         task.component(0, found)
         order = np.argsort(-marginal_variance(local, found.matrix), kind="stable")
         loadings = spread(found.matrix[:, order], varying, S.n_features)
-        loadings = loadings if self.n_nonzero is None else _cut(S, loadings, sizes)
+        loadings = loadings if self.n_nonzero is None else cut_to_sizes(S, loadings, sizes)
         adding = adds_variance(S, loadings)
         repeated = None if adding.all() else "the others repeat what these say"
         return Found(
@@ -243,12 +242,3 @@ def _raw_values(found: Loadings, order: Array, varying: Array, data: Reading) ->
 def _departure(U: Array) -> float:
     """``||I - U'U||``."""
     return float(np.linalg.norm(np.eye(U.shape[1]) - U.T @ U))
-
-
-def _cut(S: Covariance, loadings: Array, sizes: list[int]) -> Array:
-    """The largest loadings of each component, re-optimised on their support."""
-    cut = []
-    for w, size in zip(loadings.T, sizes, strict=False):
-        constraint = LoadingConstraint(S.n_features, size, nonnegative=True)
-        cut.append(renormalise(S, constraint.best_loading(w), constraint)[0])
-    return np.column_stack(cut)

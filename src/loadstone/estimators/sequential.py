@@ -156,6 +156,8 @@ class SequentialComponents(Components):
         angle = {"min_angle": asked["min_angle"]} if "min_angle" in asked else {}
         if "refine" in asked:
             asked["refine"] = {True: "full", False: None}.get(asked["refine"], asked["refine"])
+        if "second_look" in asked:
+            asked["renormalize"] = asked["second_look"]
         return Plan(
             solver=self._solver(task),
             orthogonality=Orthogonality(self.orthogonality, **angle),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from loadstone.covariance import Array
 from loadstone.estimators.found import Task
 from loadstone.estimators.parameters import COUNT
 from loadstone.estimators.sequential import SequentialComponents
-from loadstone.extraction import Extraction, Plan
+from loadstone.extraction import Extraction
 from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.spannogram import METHODS, Spannogram
@@ -169,10 +168,6 @@ class SpannogramPCA(SequentialComponents):
     def _expected_products(self) -> int:
         # Eigenvectors, then two blocks of candidates, for each component.
         return (20 * (self.rank + 1) + 130) * self._count
-
-    def plan(self, task: Task) -> Plan:
-        """The loadings of the search are re-optimised only after a second look."""
-        return replace(super().plan(task), renormalize=self.second_look)
 
     def _solver(self, task: Task) -> Spannogram:
         if self.polish and not self.second_look:

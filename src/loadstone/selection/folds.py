@@ -11,6 +11,7 @@ import numpy as np
 
 from loadstone.covariance import Array, ExplicitCovariance, SampleCovariance
 from loadstone.covariance.checks import check_weights
+from loadstone.covariance.lost_digits import LostDigitsError
 from loadstone.covariance.route import MAX_GRAM_BYTES
 from loadstone.covariance.scores import pseudo_inverse
 from loadstone.estimators.reading import Reading, read_sample
@@ -99,8 +100,28 @@ def part_of_rows(folds: Sequence[Fold], n_samples: int) -> Array | None:
     return part if (part >= 0).all() else None
 
 
+def read_folds_of(
+    rows: Any, folds: Sequence[Fold], sample_weight: Any, names: Any, *, standardize: bool
+) -> Reading | None:
+    """All rows with their folds from one pass; ``None`` where covariances of folds do not fit.
+
+    Single-precision rows whose products lose their digits are read once more in double precision.
+    """
+    for exact in (False, True):
+        parts = covariances_of_folds(rows, folds, sample_weight, exact=exact)
+        if parts is None:
+            break
+        named = [replace(part, names=names) for part in parts]
+        try:
+            return read_in_folds(named, standardize=standardize)
+        except LostDigitsError:
+            if exact:
+                raise
+    return None
+
+
 def covariances_of_folds(
-    rows: Any, folds: Sequence[Fold], sample_weight: Any
+    rows: Any, folds: Sequence[Fold], sample_weight: Any, *, exact: bool = False
 ) -> list[SampleCovariance] | None:
     """One covariance per fold in one pass, where folds share out the rows and these fit."""
     n_samples, n_features = rows.shape
@@ -112,4 +133,4 @@ def covariances_of_folds(
     weights = check_weights(sample_weight, rows)
     if part is None:
         return None
-    return SampleCovariance.of_parts(rows, weights, part, len(folds), exact=False)
+    return SampleCovariance.of_parts(rows, weights, part, len(folds), exact=exact)

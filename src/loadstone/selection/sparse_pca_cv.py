@@ -26,7 +26,7 @@ from loadstone.selection.folds import (
     Fold,
     HeldOut,
     are_covariances,
-    covariances_of_folds,
+    read_folds_of,
     read_in_folds,
 )
 from loadstone.selection.held_out import recovered_of_folds, rows_for
@@ -155,11 +155,11 @@ class SparsePCACV(Components):
             weights, folds = check_weights(sample_weight, rows), self._folds(rows)
             for fold in folds:
                 _refuse_weightless(weights, fold)
-            parts = covariances_of_folds(rows, folds, sample_weight)
-            if parts is not None:
-                named = [replace(part, names=names) for part in parts]
-                return read_in_folds(named, standardize=bool(self.standardize))
-            how: dict[str, Any] = {"standardize": bool(self.standardize), "route": self.route}
+            standardize = bool(self.standardize)
+            read = read_folds_of(rows, folds, sample_weight, names, standardize=standardize)
+            if read is not None:
+                return read
+            how: dict[str, Any] = {"standardize": standardize, "route": self.route}
             wide = read_wide_folds(rows, weights, names, folds, **how)
             if wide is not None:
                 return wide

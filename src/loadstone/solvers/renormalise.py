@@ -7,10 +7,12 @@ vector could break: their own power steps, as long as these gain.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from loadstone.constraints import Constraint, allowed_part
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.constraints import Constraint, LoadingConstraint, allowed_part
+from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
 
 #: Projected power steps between two attempts to finish by an eigensolve.
 STEPS_PER_ATTEMPT = 25
@@ -50,6 +52,25 @@ def renormalise(S: Covariance, w: Array, constraint: Constraint) -> tuple[Array,
     result = np.zeros(S.n_features, dtype=S.dtype)
     result[support] = loadings
     return result, value
+
+
+def cut_to_sizes(S: Covariance, loadings: Array, sizes: Sequence[int]) -> Array:
+    """The largest non-negative loadings of each component, re-optimised on their support."""
+    cut = []
+    for w, size in zip(loadings.T, sizes, strict=False):
+        constraint = LoadingConstraint(S.n_features, size, nonnegative=True)
+        cut.append(renormalise(S, constraint.best_loading(w), constraint)[0])
+    return np.column_stack(cut)
+
+
+def renormalised_in_turn(S: Covariance, loadings: Array) -> Array:
+    """The best loadings on each support, each component removed before the next."""
+    result = np.empty_like(loadings)
+    for j, w in enumerate(loadings.T):
+        constraint = LoadingConstraint(S.n_features, int(np.count_nonzero(w)))
+        result[:, j] = renormalise(S, w, constraint)[0]
+        S = deflate(S, result[:, j], "projection")
+    return result
 
 
 def _own_steps(S: Covariance, w: Array, constraint: Constraint) -> tuple[Array, float]:

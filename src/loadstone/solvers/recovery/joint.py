@@ -79,7 +79,8 @@ class JointProblem:
         for worth in (np.abs(pencil.B @ guides) / deviation[:, None], np.abs(guides)):
             columns = np.where(usable[:, None], worth, -1.0).T
             supports += [_with_forced(column, k, forced) for column in columns]
-        for feature in np.argsort(-alone, kind="stable")[:N_SINGLES]:
+        ranked = np.argsort(-alone, kind="stable")[:N_SINGLES]
+        for feature in ranked[alone[ranked] >= 0]:
             lone = np.zeros(len(alone))
             lone[feature] = 1
             supports.append(_with_forced(lone, max(1, forced.size), forced))
