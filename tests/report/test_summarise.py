@@ -92,7 +92,7 @@ def test_without_data_there_are_no_scores_and_no_pca(model):
     assert summary["pca"] is None
     assert summary["scores"] is None
     assert summary["headline"] == (
-        "3 components, 13 of 13 features used, recover 64 % of all features' variance."
+        "3 components, 13 of 13 features used, recover 65 % of all features' variance."
     )
 
 

@@ -15,6 +15,7 @@ from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.extraction.chain import Chains
+from loadstone.extraction.nested import Nested
 from loadstone.extraction.plan import Plan
 from loadstone.extraction.warm import warm_refine
 from loadstone.loadings import Loadings, Stop
@@ -138,8 +139,10 @@ def loadings_of_sizes(model: SparsePCA, data: Reading, sizes: Array) -> Iterator
 
 def _components(S: Covariance, constraints: Sequence[Constraint], plan: Plan, seed: int) -> Array:
     """One after another, then all of them in turn; stricter relations are not tried as well."""
-    found = Chains(S, constraints, plan, seed, None).follow(plan.orthogonality).matrix
-    return warm_refine(S, found, constraints[: found.shape[1]], plan.orthogonality).loadings
+    chains = Chains(S, constraints, plan, seed, None)
+    found = chains.follow(plan.orthogonality).matrix
+    found = warm_refine(S, found, constraints[: found.shape[1]], plan.orthogonality).loadings
+    return Nested(chains).or_together(found) if plan.orthogonality.kind == "none" else found
 
 
 def _tiny(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
