@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import cloudpickle
@@ -61,15 +61,43 @@ def connected():
         yield client
 
 
+class Shared:
+    """Two workers for many tests. Those killed too often are not always started again."""
+
+    def __init__(self):
+        self.opened = ExitStack()
+        self.client = None
+
+    def with_workers(self):
+        """A client with two living workers: the one there is, or a new one."""
+        if self.client is None or not self._both_alive():
+            self.opened.close()
+            self.client = self.opened.enter_context(connected())
+        return self.client
+
+    def _both_alive(self):
+        try:
+            self.client.wait_for_workers(2, timeout=15)
+        except TimeoutError:
+            return False
+        return True
+
+
 @pytest.fixture(scope="module")
-def client():
-    with connected() as shared:
-        yield shared
+def shared():
+    holder = Shared()
+    with holder.opened:
+        yield holder
+
+
+@pytest.fixture
+def client(shared):
+    return shared.with_workers()
 
 
 @pytest.fixture
 def doomed_client():
-    """Workers that were killed too often are not always started again: nobody else needs these."""
+    """Workers nobody else needs."""
     with connected() as own:
         yield own
 
