@@ -150,7 +150,7 @@ def test_a_skip_without_a_sentence_is_found():
 
 
 def test_optional_packages_are_those_of_the_extras():
-    modules = {"pyyaml": "yaml", "dask[array]": "dask"}
+    modules = {"pyyaml": "yaml", "dask[array]": "dask", "python-flint": "flint"}
     always = {"hypothesis", "pytest", "pytest-xdist"}
     extras = PROJECT["project"]["optional-dependencies"]
     brought = {

@@ -15,8 +15,22 @@ import pytest
 #: What the extras of ``pyproject.toml`` bring.
 OPTIONAL = frozenset(
     {
-        "anndata", "cvxpy", "dask", "distributed", "jinja2", "matplotlib", "mpmath", "pandas",
-        "pyarrow", "rich", "selenium", "typer", "yaml",
+        "anndata",
+        "cvxpy",
+        "dask",
+        "distributed",
+        "flint",
+        "jinja2",
+        "matplotlib",
+        "mpmath",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "rich",
+        "selenium",
+        "typer",
+        "xarray",
+        "yaml",
     }
 )  # fmt: skip
 #: The parts of the package that an extra is for.

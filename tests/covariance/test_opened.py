@@ -10,6 +10,7 @@ from scipy import sparse
 from loadstone import FeatureSelector, SampleCovariance, SparsePCA, stability_selection
 from loadstone.covariance import opened as module
 from loadstone.covariance.opened import opened
+from loadstone.selection import stability
 
 X = np.random.default_rng(0).standard_normal((40, 2)) @ np.ones((2, 6)) * [3, 3, 3, 1, 1, 1]
 X = X + np.random.default_rng(1).standard_normal((40, 6)) + 2
@@ -119,7 +120,7 @@ def test_what_cannot_be_read_by_rows_says_the_way_out(tmp_path):
         SparsePCA().fit(anndata.read_h5ad(tmp_path / "x.h5ad", backed="r").X)
 
 
-def test_stability_of_a_dask_array_takes_one_pass():
+def test_stability_of_a_dask_array_takes_one_pass(monkeypatch):
     reads = []
 
     def read(block):
@@ -136,5 +137,10 @@ def test_stability_of_a_dask_array_takes_one_pass():
     assert set(found.selected) == {0, 1, 2}
     again = stability_selection(estimator, X, sample_weight=weights, **how)
     assert set(again.selected) == {0, 1, 2}
-    with pytest.raises(MemoryError, match="blocks fit into"):
+    with pytest.raises(
+        ValueError, match="12 samples, and its rows are dealt out to at least 8 blocks"
+    ):
         stability_selection(estimator, lazy[:12], **how)
+    monkeypatch.setattr(stability, "MAX_GRAM_BYTES", 7 * 8 * 6**2)
+    with pytest.raises(MemoryError, match="7 blocks fit into"):
+        stability_selection(estimator, lazy, **how)
