@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from loadstone.covariance import covariance_of
+from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.metrics import held_out_recovery, recovered_variance, regressed_variance
 
 
@@ -90,3 +90,17 @@ def test_held_out_recovery_is_the_error_of_predictions(m):
         B = np.linalg.lstsq(A @ W[:, :j], A, rcond=None)[0]
         expected.append(1 - np.sum((Z - Z @ W[:, :j] @ B) ** 2) / np.sum(Z**2))
     np.testing.assert_allclose(held_out_recovery(S_train, SecondMoment(), W), expected)
+
+
+@pytest.mark.parametrize("seed", [10, 27, 46, 49, 58, *range(1000, 1020)])
+def test_scores_that_nearly_repeat_others_are_not_credited_with_rounding(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((12, 5)) * 10.0 ** rng.uniform(-2, 2, 5)
+    Z -= Z.mean(axis=0)
+    W = np.zeros((5, 3))
+    W[:, 0] = rng.standard_normal(5)
+    W[:, 1:] = W[:, [0]] + 10.0 ** rng.uniform(-7, -3) * rng.standard_normal((5, 2))
+    found = recovered_variance(ExplicitCovariance(Z.T @ Z / 11, 12.0), W)
+    squares = np.linalg.svd(Z, compute_uv=False) ** 2 / 11
+    assert (found <= np.cumsum(squares)[:3] * (1 + 1e-10)).all()
+    assert (np.diff(found) >= 0).all()

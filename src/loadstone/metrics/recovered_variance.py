@@ -11,6 +11,11 @@ import numpy as np
 
 from loadstone.covariance import Array, Covariance, score_moments
 
+#: Rounding of a diagonal of ``G`` or ``M``, in units of their precision.
+ROUNDING = 4
+#: Share of a score, in the same units, that counts as nothing.
+NEGLIGIBLE = 1e3
+
 
 def recovered_variance(S: Covariance, loadings: Array) -> Array:
     """``tr[S W (W'SW)^+ W'S]`` of the first 1, 2, ... components, cumulative.
@@ -36,22 +41,28 @@ def recovered_from_scores(G: Array, M: Array, eps: float) -> Array:
     """The same from ``G = W'SW`` and ``M = W'S^2W``.
 
     Scores are made uncorrelated one after the other; each then recovers on its own. A score
-    that is a combination of earlier ones adds nothing.
+    that is a combination of earlier ones adds nothing. One that nearly is leaves small differences
+    of large numbers: what their rounding can be is carried along and decided against the score,
+    so that no component is credited with more than it recovers.
     """
-    G, M = np.array(G, dtype=np.float64), np.array(M, dtype=np.float64)
+    lengths = np.sqrt(np.maximum(np.diag(G), 0))
+    unit = 1 / np.where(lengths > 0, lengths, np.inf)
+    G, M = (np.array(A, dtype=np.float64) * np.outer(unit, unit) for A in (G, M))
     r = G.shape[0]
     gains = np.zeros(r)
-    negligible = 1e3 * eps * G.diagonal()
+    # Square roots of the errors of both diagonals: they add up like lengths.
+    error_G, error_M = np.sqrt(ROUNDING * eps * np.array([np.diag(G), np.diag(M)]))
     for j in range(r):
-        if not G[j, j] > negligible[j]:
+        if not G[j, j] > NEGLIGIBLE * eps:
             continue
-        gains[j] = M[j, j] / G[j, j]
+        gains[j] = max(M[j, j] - error_M[j] ** 2, 0) / (G[j, j] + error_G[j] ** 2)
         # Later components lose what this one says of their scores: w_l - w_j G_jl / G_jj.
         share = np.zeros(r)
         share[j + 1 :] = G[j, j + 1 :] / G[j, j]
         T = np.eye(r) - np.outer(np.eye(r)[j], share)
         G, M = T.T @ G @ T, T.T @ M @ T
-    return np.cumsum(np.maximum(gains, 0))
+        error_G, error_M = (e + np.abs(share) * e[j] for e in (error_G, error_M))
+    return np.cumsum(gains)
 
 
 def held_out_recovery(S_train: Covariance, S_test: Covariance, loadings: Array) -> Array:
