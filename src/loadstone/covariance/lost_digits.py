@@ -1,4 +1,4 @@
-"""When a covariance is refused: too large, not finite, foreign, or rounding alone."""
+"""When a covariance is refused: too large, foreign, or rounding alone."""
 
 from __future__ import annotations
 
@@ -30,17 +30,6 @@ def refuse_large(n_features: int, n_parts: int = 1) -> None:
             "data itself to SparsePCA or EMPCA, which never form the matrix"
         )
         raise MemoryError(msg)
-
-
-def refuse_not_finite(sums: Scatter, names: Array | None) -> None:
-    """Refuse NaN and infinity, which one pass finds in the sums."""
-    bad = np.flatnonzero(~np.isfinite(sums.mean) | ~np.isfinite(sums.matrix.diagonal()))
-    if bad.size:
-        msg = (
-            f"Input X contains NaN or infinity in feature(s) {named_features(bad, names)}; impute or "
-            "drop them: a covariance needs complete rows"
-        )
-        raise ValueError(msg)
 
 
 def refuse_foreign(rest: Scatter, names: Array | None) -> None:

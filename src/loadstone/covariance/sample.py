@@ -8,14 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from loadstone.covariance.checks import check_block_weights, check_rows
+from loadstone.covariance.checks import (
+    check_block_weights,
+    check_rows,
+    out_of_core,
+    refuse_not_finite,
+)
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.lost_digits import (
     refuse_foreign,
     refuse_large,
     refuse_lost,
-    refuse_not_finite,
     refuse_other_names,
 )
 from loadstone.covariance.moments import Moments
@@ -139,9 +143,10 @@ class SampleCovariance:
         refuse_large(rows.shape[1], n_parts)
         weights = check_block_weights(sample_weight, checked)
         part = None if parts is None else np.asarray(parts)
-        found = accumulate_scatter(rows, weights, part, n_parts, exact=exact)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = accumulate_scatter(rows, weights, part, n_parts, exact=exact)
         for scatter in found:
-            refuse_not_finite(scatter, names)
+            _refuse_not_finite(scatter, names, seen=not out_of_core(checked))
         return [cls._from(scatter, names, rows.dtype) for scatter in found]
 
     @classmethod
@@ -207,7 +212,10 @@ class SampleCovariance:
         """
         names = self._common_names(other)
         dtype = np.result_type(self.dtype, other.dtype)
-        return self._from(self._sums + other._sums, names, dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = self._sums + other._sums
+        _refuse_not_finite(sums, names, seen=True)
+        return self._from(sums, names, dtype)
 
     def subtract(self, part: SampleCovariance) -> Self:
         """The covariance of the rows that are not in ``part``; ``a - b`` does the same.
@@ -348,3 +356,7 @@ class SampleCovariance:
         from loadstone.covariance.sample_file import load_sample
 
         return cls(**load_sample(path))
+
+
+def _refuse_not_finite(sums: Scatter, names: Array | None, *, seen: bool) -> None:
+    refuse_not_finite(sums.mean, sums.matrix.diagonal(), names, seen=seen)
