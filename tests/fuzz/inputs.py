@@ -16,8 +16,8 @@ from registry import constraints
 
 #: Small ones find what large ones do, and thousands of them are affordable.
 SMALL = [
-    (1, 3), (2, 1), (2, 2), (2, 4), (3, 3), (3, 6), (4, 2), (5, 5), (6, 4), (6, 4), (8, 3), (8, 6),
-    (12, 5), (12, 5), (20, 3), (30, 4),
+    (1, 3), (2, 1), (2, 2), (2, 4), (3, 3), (3, 6), (4, 2), (4, 4), (5, 5), (6, 4), (6, 4), (8, 3),
+    (8, 6), (8, 6), (10, 4), (12, 5), (12, 5), (15, 6), (20, 3), (30, 4),
 ]  # fmt: skip
 LARGE = [(3, 8), (5, 14), (8, 8), (20, 9), (20, 9), (40, 16), (7, 40)]
 #: How many inputs come to one that is large. Some search and prove for seconds on those.
@@ -115,6 +115,8 @@ NUMBERS = [
     _some_constant, _all_constant, _offset, _unequal, _tiny, _huge, _equal_rows, _orthogonal,
     _special,
 ]  # fmt: skip
+#: Numbers that are mostly refused, of which fewer are enough.
+REFUSED = {_all_constant, _special, _huge}
 #: Numbers that are all the same where they are whole and small.
 NO_INTEGERS = {_tiny, _huge, _offset, _all_constant}
 
@@ -187,7 +189,7 @@ VALUES = {
 WORDS_AS_WELL = {"n_components", "penalty"}
 #: Other processes, and clocks, have tests of their own.
 LEFT_ALONE = {"n_jobs", "time_limit"}
-_FEW = [1, 2, 3]
+_FEW = [1, 1, 1, 2, 3]
 _OLD_PRIORS = ["laplace", "inverse_gaussian", "jeffreys"]
 #: Ways to use a class, of which all but one fit in twenty are: values to choose from, because the
 #: defaults search for long, and parameters (without values) that belong to another way.
@@ -258,6 +260,8 @@ def make(subject, seed):
 def _numbers(rng, shapes):
     n, d = shapes[rng.integers(len(shapes))]
     kind = NUMBERS[rng.integers(len(NUMBERS))]
+    if kind in REFUSED and rng.random() < 0.7:
+        kind = _factors
     dtype = np.dtype(DTYPES[rng.integers(len(DTYPES))])
     if dtype.kind in "iub" and kind in NO_INTEGERS:
         dtype = np.dtype("float64")
