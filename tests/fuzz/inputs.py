@@ -134,9 +134,9 @@ def _frame(X):
 
 
 def _memmap(X):
-    # A file of its own per array, which ends with it.
-    file = tempfile.TemporaryFile()  # noqa: SIM115
-    mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+    # A file of its own per array, which ends with it: the map holds it open.
+    with tempfile.TemporaryFile() as file:
+        mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
     mapped[:] = X
     return mapped
 

@@ -1,4 +1,4 @@
-"""When a covariance is refused: too large, foreign, or rounding alone."""
+"""When a covariance is refused: too large, not finite, foreign, or rounding alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.covariance.checks import named_features
+from loadstone.covariance.checks import named_features, refuse_not_finite
 from loadstone.covariance.protocol import Array, Support
 from loadstone.covariance.scatter import Scatter
 
@@ -30,6 +30,11 @@ def refuse_large(n_features: int, n_parts: int = 1) -> None:
             "data itself to SparsePCA or EMPCA, which never form the matrix"
         )
         raise MemoryError(msg)
+
+
+def refuse_not_finite_sums(sums: Scatter, names: Array | None, *, seen: bool) -> None:
+    """Refuse NaN and infinity, which one pass finds in the sums, and sums that overflow."""
+    refuse_not_finite(sums.mean, sums.matrix.diagonal(), names, seen=seen)
 
 
 def refuse_foreign(rest: Scatter, names: Array | None) -> None:

@@ -8,18 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from loadstone.covariance.checks import (
-    check_block_weights,
-    check_rows,
-    out_of_core,
-    refuse_not_finite,
-)
+from loadstone.covariance.checks import check_block_weights, check_rows, out_of_core
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.lost_digits import (
     refuse_foreign,
     refuse_large,
     refuse_lost,
+    refuse_not_finite_sums,
     refuse_other_names,
 )
 from loadstone.covariance.moments import Moments
@@ -143,10 +139,9 @@ class SampleCovariance:
         refuse_large(rows.shape[1], n_parts)
         weights = check_block_weights(sample_weight, checked)
         part = None if parts is None else np.asarray(parts)
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = accumulate_scatter(rows, weights, part, n_parts, exact=exact)
+        found = accumulate_scatter(rows, weights, part, n_parts, exact=exact)
         for scatter in found:
-            _refuse_not_finite(scatter, names, seen=not out_of_core(checked))
+            refuse_not_finite_sums(scatter, names, seen=not out_of_core(checked))
         return [cls._from(scatter, names, rows.dtype) for scatter in found]
 
     @classmethod
@@ -211,11 +206,9 @@ class SampleCovariance:
             A new one.
         """
         names = self._common_names(other)
-        dtype = np.result_type(self.dtype, other.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = self._sums + other._sums
-        _refuse_not_finite(sums, names, seen=True)
-        return self._from(sums, names, dtype)
+        sums = self._sums + other._sums
+        refuse_not_finite_sums(sums, names, seen=True)
+        return self._from(sums, names, np.result_type(self.dtype, other.dtype))
 
     def subtract(self, part: SampleCovariance) -> Self:
         """The covariance of the rows that are not in ``part``; ``a - b`` does the same.
@@ -238,8 +231,7 @@ class SampleCovariance:
             Where what is left is no covariance, so that the part was never in it.
         """
         names = self._common_names(part)
-        left = self.n_samples - part.n_samples
-        if not left > 1:
+        if not self.n_samples - part.n_samples > 1:
             msg = (
                 f"{part.n_samples:.10g} of {self.n_samples:.10g} samples cannot be taken away: more "
                 "than 1 must be left to vary at all"
@@ -356,7 +348,3 @@ class SampleCovariance:
         from loadstone.covariance.sample_file import load_sample
 
         return cls(**load_sample(path))
-
-
-def _refuse_not_finite(sums: Scatter, names: Array | None, *, seen: bool) -> None:
-    refuse_not_finite(sums.mean, sums.matrix.diagonal(), names, seen=seen)
