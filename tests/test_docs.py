@@ -132,15 +132,6 @@ def test_links_between_pages_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(
-    "script", sorted((DOCS / "examples").glob("plot_*.py")), ids=lambda p: p.stem
-)
-def test_examples_compile_and_say_what_they_show(script):
-    source = script.read_text(encoding="utf-8")
-    code = compile(source, str(script), "exec")
-    assert code.co_consts[0].strip().splitlines()[1].startswith("===")
-
-
 def text_blocks(page):
     text = (DOCS / page).read_text(encoding="utf-8")
     return re.findall(r"^```text\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
