@@ -1,6 +1,8 @@
 """Which way to choose the number of features finds the right one, on data with a known component.
 
-Run: OPENBLAS_NUM_THREADS=1 python benchmarks/choices.py [--seeds 10] [--first 1] [--table docs/measured/sizes.md]
+Run: OPENBLAS_NUM_THREADS=1 python benchmarks/choices.py [--seeds 10] [--first 1] [--table FILE]
+
+``--seeds 20 --table docs/measured/sizes.md`` makes the table of the documentation.
 
 One component with random signs is planted among features of noise, and every way of choosing is
 asked for its features. Counted are data sets with exactly the right features; beside that stand
