@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.extraction.chain import Chains, key_of
 from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb, n_places
@@ -97,6 +97,9 @@ class Nested:
             return [own]
         fewer = self.answer(smaller.kind, level)
         # Components without a common feature leave out what is forced on all of them.
+        first = self.chains.constraints[0]
+        if isinstance(first, LoadingConstraint) and not first.forced.size:
+            return [own, fewer]
         allowed = all(c.allows(w) for c, w in zip(self.chains.constraints, fewer.T, strict=False))
         return [own, fewer] if allowed else [own]
 

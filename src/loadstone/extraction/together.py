@@ -37,8 +37,13 @@ def rotated_components(S: Covariance, constraints: Sequence[Constraint]) -> Arra
     turned = varimax(V.astype(np.float64) * np.sqrt(np.maximum(values, 0)), tol=TURNED)
     turned *= np.where(np.sum(turned**3, axis=0) < 0, -1, 1)
     order = np.argsort(-np.linalg.norm(turned, axis=0), kind="stable")
-    columns = [
-        renormalise(S, constraint.best_loading(column.astype(S.dtype)), constraint)[0]
-        for constraint, column in zip(constraints, turned[:, order].T, strict=False)
-    ]
-    return np.column_stack(columns) if len(columns) == len(constraints) else None
+    if turned.shape[1] < len(constraints):
+        return None
+    directions = turned[:, order].astype(S.dtype)
+    cut = directions
+    columns: list[Array] = []
+    for j, constraint in enumerate(constraints):
+        if j == 0 or constraint is not constraints[j - 1]:
+            cut = constraint.best_loading(directions)
+        columns.append(renormalise(S, cut[:, j], constraint)[0])
+    return np.column_stack(columns)
