@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 from loadstone import SparsePCA
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
-from loadstone.extraction.together import rotated_components
+from loadstone.extraction.together import together_starts
 
 
 def two_stories(n=60, p=12, seed=0):
@@ -25,7 +25,7 @@ def two_stories(n=60, p=12, seed=0):
 def test_rotated_components_keep_their_constraints_and_part_the_groups(nonnegative):
     S = ExplicitCovariance(np.cov(two_stories().T), 60.0)
     constraints = [LoadingConstraint(12, size, nonnegative) for size in (5, 3)]
-    W = rotated_components(S, constraints)
+    W = next(together_starts(S, constraints))
     assert W.shape == (12, 2)
     sides = []
     for constraint, w in zip(constraints, W.T, strict=True):
@@ -33,6 +33,16 @@ def test_rotated_components_keep_their_constraints_and_part_the_groups(nonnegati
         used = np.flatnonzero(w)
         sides.append(set((used >= 6).tolist()))
     assert sorted(map(sorted, sides)) == [[False], [True]]
+
+
+def test_large_components_also_begin_at_principal_ones():
+    S = ExplicitCovariance(np.cov(two_stories().T), 60.0)
+    assert len(list(together_starts(S, [LoadingConstraint(12, 2)] * 2))) == 1
+    _, W = together_starts(S, [LoadingConstraint(12, 6)] * 2)
+    V = np.linalg.eigh(S.matrix)[1][:, :-3:-1]
+    for w, v in zip(W.T, V.T, strict=True):
+        assert set(np.flatnonzero(w)) == set(np.argsort(-np.abs(v))[:6])
+        assert abs(w @ v) == pytest.approx(np.sqrt(np.sum(np.sort(v**2)[-6:])))
 
 
 def adjusted(X, **asked):

@@ -1,12 +1,14 @@
 """The size chosen by held-out reconstruction."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_backend
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, KFold
 
 from loadstone import SparsePCA, SparsePCACV
+from loadstone.constraints import Groups, L1Budget, Signs
 from loadstone.selection.sparse_pca_cv import choose
 
 
@@ -41,6 +43,80 @@ def test_scores_are_those_of_held_out_rows():
             assert score == pytest.approx(1 - error / total)
     best = SparsePCA(2, n_nonzero=model.n_nonzero_).fit(X)
     np.testing.assert_allclose(model.components_, best.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("route", ["auto", "data"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"forced": ["7"], "forbidden": ["0", "3"]},
+        {"forbidden": ["0", "3"], "nonnegative": True},
+        {"refine": False},
+        {"refine": "full"},
+        {"objective": "sum", "orthogonality": "disjoint"},
+    ],
+)
+def test_folds_are_searched_as_asked(asked, route):
+    frame = pd.DataFrame(
+        three_factors(3, n_features=12, size=3), columns=[str(j) for j in range(12)]
+    )
+    cv, sizes = KFold(2), [2, 4]
+    model = SparsePCACV(2, n_nonzeros=sizes, cv=cv, route=route, **asked).fit(frame)
+    for i, (train, test) in enumerate(cv.split(frame)):
+        for j, size in enumerate(sizes):
+            fold = SparsePCA(2, n_nonzero=size, effort="fast", **asked).fit(frame.iloc[train])
+            held_out = frame.iloc[test].to_numpy()
+            error = held_out - fold.inverse_transform(fold.transform(frame.iloc[test]))
+            total = held_out - frame.iloc[train].to_numpy().mean(axis=0)
+            score = model.cv_results_[f"split{i}_test_score"][j]
+            # The search of all sizes along one path may end elsewhere by a hair.
+            assert score == pytest.approx(1 - np.sum(error**2) / np.sum(total**2), rel=0.02)
+    whole = SparsePCA(2, n_nonzero=model.n_nonzero_, **asked).fit(frame)
+    np.testing.assert_allclose(model.components_, whole.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("route", ["auto", "data"])
+def test_components_for_recovery_are_judged_by_what_they_recover(route):
+    X = three_factors(4, n_samples=40, n_features=6, size=2)
+    model = SparsePCACV(2, n_nonzeros=[2, 4], cv=2, objective="recovery", route=route).fit(X)
+    for i, (train, test) in enumerate(KFold(2).split(X)):
+        for j, size in enumerate([2, 4]):
+            W = SparsePCA(2, n_nonzero=size, objective="recovery").fit(X[train]).components_.T
+            A, B = (part - X[train].mean(axis=0) for part in (X[train], X[test]))
+            coefficients = np.linalg.lstsq(A @ W, A, rcond=None)[0]
+            share = 1 - np.sum((B - B @ W @ coefficients) ** 2) / np.sum(B**2)
+            score = model.cv_results_[f"split{i}_test_score"][j]
+            assert score == pytest.approx(share, rel=1e-6)
+    assert model.cv_results_["mean_test_score"].max() >= model.cv_recovered_ratio_
+
+
+def test_sizes_of_a_constraint_are_chosen():
+    X = three_factors(5, n_features=12, size=3)
+    groups = Groups(np.repeat(["a", "b", "c", "d"], 3), n_groups=1)
+    model = SparsePCACV(constraint=groups, cv=2).fit(X)
+    assert model.cv_results_["n_nonzero"].tolist() == [1, 2, 3, 4]
+    used = {groups.labels[j] for j in np.flatnonzero(model.components_[0])}
+    assert len(used) <= model.n_nonzero_
+    signs = Signs({0: 1}, n_nonzero=3)
+    chosen = SparsePCACV(constraint=signs, n_nonzeros=[2, 5], cv=2).fit(X)
+    again = SparsePCA(constraint=Signs({0: 1}, chosen.n_nonzero_)).fit(X)
+    np.testing.assert_allclose(chosen.components_, again.components_, atol=1e-9)
+
+
+def test_what_is_forced_takes_a_place_of_every_size_tried():
+    X = three_factors(6, n_features=8, size=2)
+    model = SparsePCACV(forced=[0, 1, 2], cv=2).fit(X)
+    assert model.cv_results_["n_nonzero"].min() == 3
+    with pytest.raises(ValueError, match="forced"):
+        SparsePCACV(forced=[0, 1, 2], n_nonzeros=[2], cv=2).fit(X)
+
+
+def test_a_constraint_says_what_cannot_be_chosen():
+    X = three_factors(6, n_features=8, size=2)
+    with pytest.raises(ValueError, match="no number of features or groups"):
+        SparsePCACV(constraint=L1Budget(budget=1.5), cv=2).fit(X)
+    with pytest.raises(ValueError, match="both say"):
+        SparsePCACV(constraint=Signs({0: 1}), nonnegative=True, cv=2).fit(X)
 
 
 def test_one_standard_error_takes_the_smallest_size_that_is_not_clearly_worse():

@@ -39,7 +39,7 @@ def assert_same(found, expected, tolerance=1e-12):
         {},
         {"n_components": 2},
         {"n_components": 2, "orthogonality": "disjoint"},
-        {"nonnegative": True},
+        {"nonnegative": True, "forbidden": [3, 1500]},
     ],
     ids=str,
 )

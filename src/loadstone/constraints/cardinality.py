@@ -66,7 +66,7 @@ class LoadingConstraint:
 
     def __post_init__(self) -> None:
         refuse_nothing_left(self.n_features, self.forbidden)
-        clash = np.intersect1d(self.forced, self.forbidden)
+        clash = np.intersect1d(self.forced, self.forbidden) if self.forced.size else NONE
         if clash.size:
             msg = f"feature(s) {clash.tolist()} are both forced and forbidden; choose one"
             raise ValueError(msg)
@@ -190,7 +190,8 @@ class LoadingConstraint:
 
     def support(self, w: Array) -> Indices:
         """The features of ``w`` and the forced ones."""
-        return np.union1d(np.flatnonzero(w), self.forced).astype(np.intp)
+        used = np.flatnonzero(w)
+        return np.union1d(used, self.forced).astype(np.intp) if self.forced.size else used
 
     def units(self, w: Array) -> list[Indices]:
         """Single features, the forced ones aside."""

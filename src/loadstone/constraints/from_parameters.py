@@ -108,8 +108,8 @@ def build_constraints(
         raise InvalidParameterError(msg)
     closed = np.union1d(forbidden, np.flatnonzero(constant)).astype(np.intp)
     free = not nonnegative and forced.size == 0 and forbidden.size == 0
-    constraints = []
-    for size in sizes:
+    built = {}
+    for size in set(sizes):
         out = np.empty(0, dtype=np.intp) if free and size >= n_features else closed
-        constraints.append(LoadingConstraint(n_features, size, nonnegative, forced, out))
-    return constraints
+        built[size] = LoadingConstraint(n_features, size, nonnegative, forced, out)
+    return [built[size] for size in sizes]

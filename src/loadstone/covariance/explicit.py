@@ -11,6 +11,8 @@ from loadstone.covariance.protocol import Array, Covariance, Support
 
 #: Below this share of non-zero rows a gathered product is cheaper than a full one.
 GATHER_BELOW = 0.25
+#: Features up to which looking for these rows takes longer than the product.
+SMALL = 64
 
 
 def nonzero_rows(W: Array) -> Support:
@@ -36,6 +38,8 @@ class ExplicitCovariance:
         return self.matrix.dtype
 
     def __matmul__(self, W: Array) -> Array:
+        if self.n_features <= SMALL:
+            return self.matrix @ W
         active = nonzero_rows(W)
         if active.size < GATHER_BELOW * self.n_features:
             # Rows are contiguous and the matrix is symmetric: gather rows, not columns.

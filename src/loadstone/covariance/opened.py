@@ -64,6 +64,8 @@ def is_out_of_core(X: Any) -> bool:
 
 def feature_names(X: Any) -> Any:
     """Names of the columns as scikit-learn sees them, of Dask frames as well."""
+    if type(X) is np.ndarray:
+        return None
     return _get_feature_names(without_rows_read(X))
 
 

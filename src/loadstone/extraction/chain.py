@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, deflate, leading_eigenpairs
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, deflate, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
 from loadstone.extraction.plan import Extraction, Plan
@@ -27,6 +28,8 @@ from loadstone.solvers.renormalise import renormalise, variance_of
 NEGLIGIBLE = 1e-10
 #: Candidates of a solver that are renormalised before the best is chosen.
 RENORMALISED = 16
+#: Entries up to which it takes longer to look for zeros than to compare them.
+SMALL = 4096
 
 #: Told of each component when it is found; returns whether to stop there.
 Report = Callable[[int, Loadings], bool]
@@ -45,7 +48,7 @@ class Chains:
     deflated: dict[bytes, Covariance] = field(default_factory=dict)
     unexplained: dict[bytes, float] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def solvers(self) -> list[Solver[Any]]:
         """The solver asked for and those of the efforts it contains that may find less."""
         solvers: list[Solver[Any]] = [self.plan.solver]
@@ -59,7 +62,7 @@ class Chains:
         """Whether smaller efforts find the same."""
         return len(self.solvers) == 1
 
-    @property
+    @cached_property
     def negligible(self) -> float:
         """Variance below which a direction counts as empty."""
         return max(NEGLIGIBLE, 100 * float(np.finfo(self.S.dtype).eps)) * total_variance(self.S)
@@ -80,7 +83,7 @@ class Chains:
         shares_features = begin is not None
         for index in range(W.shape[1], len(self.constraints)):
             # A sparse component need not lie in the range of S, so deflation alone never ends.
-            if index and self._nothing_left(W):
+            if index and self._nothing_left(W, left[-1]):
                 exhausted = "no direction with any variance is left"
                 break
             said: list[Loadings] = []
@@ -103,7 +106,9 @@ class Chains:
                 break
         return Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
 
-    def _nothing_left(self, W: Array) -> bool:
+    def _nothing_left(self, W: Array, left: Covariance) -> bool:
+        if self.plan.deflation == "schur" and isinstance(self.S, ExplicitCovariance):
+            return total_variance(left) <= self.negligible
         key = key_of(W)
         if key not in self.unexplained:
             self.unexplained[key] = total_variance(self.S) - regressed_variance(self.S, W)
@@ -191,6 +196,8 @@ class Chains:
 
 def key_of(W: Array) -> bytes:
     """Components by their supports and loadings."""
+    if W.size <= SMALL:
+        return W.tobytes()
     rows, columns = np.nonzero(W)
     return rows.tobytes() + columns.tobytes() + W[rows, columns].tobytes()
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.extraction.chain import Chains, key_of
 from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb, n_places
 from loadstone.extraction.orthogonality import Orthogonality, without_components
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
-from loadstone.extraction.together import rotated_components
+from loadstone.extraction.together import together_starts
 from loadstone.extraction.warm import GAIN, warm_refine
 from loadstone.metrics import adjusted_variance
 
@@ -79,13 +79,12 @@ class Nested:
         return refined.loadings
 
     def or_together(self, W: Array) -> Array:
-        """Free components, or those that a climb from rotated principal ones ends with."""
+        """Free components, or those that a climb from principal ones cut to size ends with."""
         S, kept = self.chains.S, self.chains.constraints[: W.shape[1]]
-        start = rotated_components(S, kept) if W.shape[1] > 1 else None
-        if start is None:
-            return W
-        tried = warm_refine(S, start, kept, self._rule("none"), self._total(W)).loadings
-        return tried if self._total(tried) > self._total(W) * (1 + GAIN) else W
+        for start in together_starts(S, kept) if W.shape[1] > 1 else ():
+            tried = warm_refine(S, start, kept, self._rule("none"), self._total(W)).loadings
+            W = tried if self._total(tried) > self._total(W) * (1 + GAIN) else W
+        return W
 
     def _starts(self, rule: Orthogonality, level: int) -> list[Array]:
         """Its own components, and the answer of the next smaller relation."""
@@ -97,6 +96,9 @@ class Nested:
             return [own]
         fewer = self.answer(smaller.kind, level)
         # Components without a common feature leave out what is forced on all of them.
+        first = self.chains.constraints[0]
+        if isinstance(first, LoadingConstraint) and not first.forced.size:
+            return [own, fewer]
         allowed = all(c.allows(w) for c, w in zip(self.chains.constraints, fewer.T, strict=False))
         return [own, fewer] if allowed else [own]
 

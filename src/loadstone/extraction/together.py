@@ -1,28 +1,32 @@
-"""Components to begin from that are found together: rotated principal components, cut to size.
+"""Components to begin from that are found together: principal components, rotated or not, cut to size.
 
 One component after another takes what is best for itself, and where many features tell the same
 story the later ones are left with its rest. Principal components after a varimax rotation share
-the story out; cut to size they are a second place to climb from, at hardly any cost.
+the story out; where a component may use a good part of all features, they do so as they are. Cut
+to size they are other places to climb from, at hardly any cost. They are not re-optimised on their
+supports before the climb: each for itself they would turn to the same story again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from loadstone.constraints import Constraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
-from loadstone.solvers.renormalise import renormalise
+from loadstone.extraction.linear_constraints import n_places
 from loadstone.solvers.search.restricted import in_memory
 from loadstone.solvers.varimax import varimax
 
 #: Digits of the eigenvectors, and of a rotation that is only a place to climb from.
 TOL, TURNED = 1e-4, 1e-3
+#: Share of all features from which on components are much like principal ones.
+LARGE_SHARE = 0.25
 
 
-def rotated_components(S: Covariance, constraints: Sequence[Constraint]) -> Array | None:
-    """One component for each constraint; ``None`` where every product is a pass over a file.
+def together_starts(S: Covariance, constraints: Sequence[Constraint]) -> Iterator[Array]:
+    """One component for each constraint; nothing where every product is a pass over a file.
 
     Parameters
     ----------
@@ -30,15 +34,31 @@ def rotated_components(S: Covariance, constraints: Sequence[Constraint]) -> Arra
         The data.
     constraints : sequence of Constraint
         The first goes with the longest column after the rotation.
+
+    Yields
+    ------
+    ndarray of shape (n_features, n_components)
     """
     if not in_memory(S):
-        return None
+        return
     values, V = leading_eigenpairs(S, len(constraints), TOL)
+    if V.shape[1] < len(constraints):
+        return
     turned = varimax(V.astype(np.float64) * np.sqrt(np.maximum(values, 0)), tol=TURNED)
-    turned *= np.where(np.sum(turned**3, axis=0) < 0, -1, 1)
     order = np.argsort(-np.linalg.norm(turned, axis=0), kind="stable")
-    columns = [
-        renormalise(S, constraint.best_loading(column.astype(S.dtype)), constraint)[0]
-        for constraint, column in zip(constraints, turned[:, order].T, strict=False)
-    ]
-    return np.column_stack(columns) if len(columns) == len(constraints) else None
+    yield _cut(turned[:, order].astype(S.dtype), constraints)
+    if min(map(n_places, constraints)) >= LARGE_SHARE * S.n_features:
+        yield _cut(V, constraints)
+
+
+def _cut(directions: Array, constraints: Sequence[Constraint]) -> Array:
+    """The best loading of each constraint for its column, whose larger entries are positive."""
+    directions = directions * np.where(np.sum(directions**3, axis=0) < 0, -1, 1).astype(
+        directions.dtype
+    )
+    cut = W = constraints[0].best_loading(directions)
+    for j in range(1, len(constraints)):
+        if constraints[j] is not constraints[j - 1]:
+            cut = constraints[j].best_loading(directions)
+        W[:, j] = cut[:, j]
+    return W

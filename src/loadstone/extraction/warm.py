@@ -16,25 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
-from loadstone.covariance.symmetric import pseudo_inverse
+from loadstone.covariance import Array, Covariance, ExplicitCovariance
 from loadstone.extraction.linear_constraints import Candidate, n_places
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
-from loadstone.metrics import adjusted_from_scores
+from loadstone.extraction.state import State
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
-from loadstone.solvers.search.few_places import best_feature
-from loadstone.solvers.search.restricted import FEW_FEATURES
+from loadstone.solvers.search.few_places import best_feature, best_pair
+from loadstone.solvers.search.finish import Found
 from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 
 #: Rise of the total, as a share of it, that counts as a gain.
 GAIN = 1e-5
+#: What is seen of it at a first look, where there are few features.
+FIRST = GAIN / 4
 #: Rounds over all components; two are the rule.
 MAX_ROUNDS = 6
 #: Share of a rival that has to be there after one round.
@@ -76,14 +76,19 @@ def warm_refine(
     r = loadings.shape[1]
     if r < 2 or rule.equations(constraints[0]):
         return Refined(loadings, settled=False)
-    state = _State.of(S, loadings, alike=_alike(constraints))
+    state = State.of(S, loadings, alike=_alike(constraints))
+    look = state.first_look(constraints[0], FIRST * state.total)
     refused = n_settled = 0
     for step in range(MAX_ROUNDS * r):
         j = step % r
-        better, free = _climbed(state, j, constraints[j], rule)
+        better, free = None, True
+        if look.may_climb[j]:
+            end = None if look.ends is None else look.ends[j]
+            better, free = _climbed(state, j, constraints[j], rule, end)
         refused, n_settled = refused + 1, n_settled + free
         if better is not None:
             state, refused, n_settled = better, 0, 0
+            look = state.first_look(constraints[0], FIRST * state.total)
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:
             break
@@ -95,93 +100,28 @@ def _alike(constraints: Sequence[Constraint]) -> bool:
     return len({n_places(constraint) for constraint in constraints}) == 1
 
 
-@dataclass(frozen=True)
-class _State:
-    """Components with their products, so that one more component costs one more product."""
-
-    S: Covariance
-    W: Array
-    SW: Array
-    G: Array
-    alike: bool
-
-    @classmethod
-    def of(cls, S: Covariance, W: Array, *, alike: bool) -> _State:
-        return cls._with(S, W, S @ W, alike=alike)
-
-    @classmethod
-    def _with(cls, S: Covariance, W: Array, SW: Array, *, alike: bool) -> _State:
-        G = W.T.astype(np.float64) @ SW.astype(np.float64)
-        return cls(S, W, SW, (G + G.T) / 2, alike)
-
-    @cached_property
-    def order(self) -> list[int]:
-        """Components in the order in which they are best, where they may change places."""
-        return _greedy_order(self.G) if self.alike else list(range(len(self.G)))
-
-    @cached_property
-    def total(self) -> float:
-        """What all components explain together."""
-        return float(adjusted_from_scores(self.G[np.ix_(self.order, self.order)]).sum())
-
-    def others(self, j: int) -> Array:
-        """The components beside j."""
-        return np.delete(self.W, j, axis=1)
-
-    def left_for(self, j: int) -> Covariance:
-        """``S_j``: what the others leave for component j."""
-        kept = np.delete(np.arange(self.W.shape[1]), j)
-        inner = self.G[np.ix_(kept, kept)]
-        inverse = pseudo_inverse(inner, 1e-10).astype(self.S.dtype)
-        U = self.SW[:, kept]
-        if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= FEW_FEATURES:
-            formed = self.S.matrix - U @ inverse @ U.T
-            # Rounding below zero is cut off, as a deflated covariance does.
-            np.fill_diagonal(formed, np.maximum(formed.diagonal(), 0))
-            return ExplicitCovariance(formed, self.S.n_samples)
-        return DeflatedCovariance(self.S, U, inverse)
-
-    def replaced(self, j: int, w: Array) -> _State:
-        """The same with ``w`` in the place of component j."""
-        W, SW = self.W.copy(), self.SW.copy()
-        W[:, j], SW[:, j] = w, self.S @ w
-        return self._with(self.S, W, SW, alike=self.alike)
-
-    def ordered(self) -> Array:
-        """Those that explain most first, where the constraints do not care."""
-        result: Array = self.W[:, self.order]
-        return result
-
-
-def _greedy_order(G: Array) -> list[int]:
-    """Scores in the order in which each adds most to those before it; ``G`` is their covariance."""
-    left, order = G.copy(), [int(np.argmax(G.diagonal()))]
-    while len(order) < len(G):
-        last = order[-1]
-        if left[last, last] > 0:
-            left -= np.outer(left[:, last], left[last]) / left[last, last]
-        gains = left.diagonal().copy()
-        gains[order] = -np.inf
-        order.append(int(np.argmax(gains)))
-    return order
-
-
 def _climbed(
-    state: _State, j: int, constraint: Constraint, rule: Orthogonality
-) -> tuple[_State | None, bool]:
-    """The state with a better component j, if there is one; whether even a free climb gains nothing."""
-    others, left, w = state.others(j), state.left_for(j), state.W[:, j]
+    state: State, j: int, constraint: Constraint, rule: Orthogonality, end: Found | None
+) -> tuple[State | None, bool]:
+    """The state with a better component j, if there is one; whether even a free climb gains nothing.
+
+    ``end`` is where a free climb ends, if that is known.
+    """
+    left, w = state.left_for(j), state.W[:, j]
     enough = float(w @ (left @ w)) + GAIN * state.total
-    free = _free(left, w, constraint)
+    free = _free(left, w, constraint) if end is None else Candidate(end.w, end.value)
     better = _improved(state, j, free, enough)
     if better is None:
         return None, True
+    if rule.kind == "none":
+        return better, False
+    others = np.delete(state.W, j, axis=1)
     if rule.broken_promise(state.S, np.column_stack([others, free.w])) == 0.0:
         return better, False
     return _improved(state, j, _within(left, w, others, constraint, rule), enough), False
 
 
-def _improved(state: _State, j: int, found: Candidate | None, enough: float) -> _State | None:
+def _improved(state: State, j: int, found: Candidate | None, enough: float) -> State | None:
     """The state with ``found`` in the place of component j, where that explains more."""
     if found is None or not found.value > enough:
         return None
@@ -198,7 +138,8 @@ def _free(S: Covariance, w: Array, constraint: Constraint) -> Candidate:
         alone = best_feature(S, constraint)
         return Candidate(alone.w, alone.value)
     if isinstance(S, ExplicitCovariance) and is_tiny(S):
-        climbed = tiny_climb(S, w, constraint, sure=True)
+        small = constraint.size == 2
+        climbed = best_pair(S, constraint) if small else tiny_climb(S, w, constraint, sure=True)
         return Candidate(climbed.w, climbed.value)
     w, value = polish(S, w, constraint)
     return Candidate(*improve_by_exchange(S, w, value, constraint, N_EXCHANGES))

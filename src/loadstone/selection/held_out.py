@@ -157,20 +157,23 @@ def _shares(
     """What components recover of one fold, and what as many principal components do."""
     if isinstance(fold, WideFold):
         return fold.recovered(search(fold.train))
-    if isinstance(fold, HeldOut):
-        train: Reading = fold.train
-        held_out: Covariance = fold.second_moments()
-    else:
-        assert data is not None
-        rows, test = _safe_indexing(data.rows, fold[0]), _safe_indexing(data.rows, fold[1])
-        weights = None if data.weights is None else data.weights[fold[0]]
-        train = read_rows(rows, weights, standardize=data.moments.scale is not None)
-        counted = None if data.weights is None else data.weights[fold[1]]
-        held_out = _about_training(test, train.moments, counted)
+    train, held_out = both_parts(data, fold)
     S, W = train.S, search(train)
     V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
     ours, theirs = held_out_recovery(S, held_out, W), held_out_recovery(S, held_out, V)
     return float(ours[-1]), float(theirs[-1])
+
+
+def both_parts(data: Reading | None, fold: Fold | HeldOut) -> tuple[Reading, Covariance]:
+    """The training part of a fold, and second moments of the other about its mean, in its scale."""
+    if isinstance(fold, HeldOut):
+        return fold.train, fold.second_moments()
+    assert data is not None
+    rows, test = _safe_indexing(data.rows, fold[0]), _safe_indexing(data.rows, fold[1])
+    weights = None if data.weights is None else data.weights[fold[0]]
+    train = read_rows(rows, weights, data.names, standardize=data.moments.scale is not None)
+    counted = None if data.weights is None else data.weights[fold[1]]
+    return train, _about_training(test, train.moments, counted)
 
 
 def _about_training(test: Any, moments: Moments, weights: Array | None = None) -> Covariance:

@@ -9,6 +9,8 @@ import numpy as np
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.constraints.from_parameters import check_features
+from loadstone.constraints.resized import resized
 from loadstone.covariance import Array, Covariance, ExplicitCovariance, materialise
 from loadstone.estimators.base import seeded
 from loadstone.estimators.found import Task
@@ -57,17 +59,19 @@ class PathSolver:
     effort: str
 
     @classmethod
-    def on(cls, data: Reading, sizes: Array, *, nonnegative: bool, effort: str) -> PathSolver:
+    def on(cls, data: Reading, sizes: Array, model: SparsePCA) -> PathSolver:
         """The solver for some sizes on data; this is where the path is searched."""
-        S, constant = data.S, np.flatnonzero(data.moments.constant)
-        path = search_path(S, sizes, nonnegative=nonnegative, effort=effort, forbidden=constant)
-        allowed = np.setdiff1d(np.arange(S.n_features), constant)
+        S, nonnegative, effort = data.S, model.nonnegative, model.effort
+        closed = check_features(model.forbidden, "forbidden", data.n_features, data.names)
+        closed = np.union1d(closed, np.flatnonzero(data.moments.constant)).astype(np.intp)
+        path = search_path(S, sizes, nonnegative=nonnegative, effort=effort, forbidden=closed)
+        allowed = np.setdiff1d(np.arange(S.n_features), closed)
         how = PATH_EFFORTS[effort]
         V = eigenvector_starts(S, min(how.n_eigenvectors, allowed.size))
         spectrum = SupportSpectrum(S, coarse=True)
         return cls(
             path=path,
-            forbidden=constant,
+            forbidden=closed,
             eigenvectors=both_signs(V) if nonnegative else V,
             columns=concentrated_columns(S, spectrum, how.n_columns, allowed),
             effort=effort,
@@ -125,22 +129,41 @@ def loadings_of_sizes(model: SparsePCA, data: Reading, sizes: Array) -> Iterator
     ------
     ndarray of shape (n_features, n_found)
     """
-    rng, options = seeded(model.random_state), model.get_params(deep=False)
+    rng = seeded(model.random_state)
     if is_tiny(data.S):
         # The search of few features is one of matrices; the route must not change its answer.
         data = replace(data, S=materialise(data.S))
     with one_blas_thread():
-        solver = PathSolver.on(data, sizes, nonnegative=model.nonnegative, effort=model.effort)
+        if not _follows_a_path(model):
+            for size in sizes:
+                yield of_size(model, int(size))._search(Task(data, rng)).loadings
+            return
+        solver = PathSolver.on(data, sizes, model)
         for size in sizes:
-            sized = SparsePCA(**{**options, "n_nonzero": int(size)})
+            sized = of_size(model, int(size))
             plan = replace(sized.plan(Task(data, rng)), solver=solver)
             yield _components(data.S, sized.constraints_on(data), plan, int(rng.integers(2**63)))
+
+
+def of_size(model: SparsePCA, size: int) -> SparsePCA:
+    """The same estimator with components of another size, also where a constraint has it."""
+    if model.constraint is None:
+        return replace(model, n_nonzero=size)
+    return replace(model, n_nonzero="auto", constraint=resized(model.constraint, size))
+
+
+def _follows_a_path(model: SparsePCA) -> bool:
+    """Whether sizes can share a search: components of most variance with nothing forced on them."""
+    plain = model.constraint is None and model.forced is None
+    return plain and model.objective == "variance" and model.refine in ("warm", False)
 
 
 def _components(S: Covariance, constraints: Sequence[Constraint], plan: Plan, seed: int) -> Array:
     """One after another, then all of them in turn; stricter relations are not tried as well."""
     chains = Chains(S, constraints, plan, seed, None)
     found = chains.follow(plan.orthogonality).matrix
+    if plan.refine is None:
+        return found
     found = warm_refine(S, found, constraints[: found.shape[1]], plan.orthogonality).loadings
     return Nested(chains).or_together(found) if plan.orthogonality.kind == "none" else found
 

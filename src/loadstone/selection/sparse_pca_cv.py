@@ -8,36 +8,36 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.blas_threads import in_parallel
+from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.constraints.from_parameters import check_features
+from loadstone.constraints.resized import largest_size
 from loadstone.covariance import Array, SampleCovariance, SampleGram
 from loadstone.covariance.checks import check_rows, check_weights
 from loadstone.covariance.opened import feature_names
-from loadstone.covariance.scores import share_explained
 from loadstone.estimators.base import Components, field, seeded
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.reading import Reading, read_rows
+from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.registry import About
 from loadstone.selection.cardinality_path import check_n_nonzeros
-from loadstone.selection.folds import (
-    Fold,
-    HeldOut,
-    are_covariances,
-    read_folds_of,
-    read_in_folds,
+from loadstone.selection.fold_scores import (
+    N_SIZES,
+    around,
+    choose,
+    held_out_scores,
+    refuse_weightless,
+    results,
 )
+from loadstone.selection.folds import Fold, are_covariances, read_folds_of, read_in_folds
 from loadstone.selection.held_out import recovered_of_folds, rows_for
 from loadstone.selection.path import automatic_sizes
-from loadstone.selection.path_solver import loadings_of_sizes
+from loadstone.selection.path_solver import of_size
 from loadstone.selection.path_wide import largest_wide_size
 from loadstone.selection.wide_folds import N_PRICINGS, read_wide_folds, scores_of_wide_folds
 from loadstone.solvers.portfolio import PORTFOLIOS
-
-#: Sizes tried where none are given.
-N_SIZES = 20
 
 
 class SparsePCACV(Components):
@@ -59,6 +59,12 @@ class SparsePCACV(Components):
     n_nonzeros : "auto" or array-like of int, default="auto"
         Sizes to try. ``"auto"`` takes 20, logarithmically spaced, and then every size
         between the neighbours of the best one, up to 20 more.
+    constraint : Constraint or None, default=None
+        What a component may look like but for its size, in place of ``nonnegative``, ``forced``
+        and ``forbidden``: ``n_nonzeros`` are then sizes of it, which for ``Groups`` count groups.
+    objective : {"variance", "recovery", "sum"}, default="variance"
+        What components are best at, as in :class:`SparsePCA`. Components for recovery are
+        judged by the share of held-out variance that a regression on their scores recovers.
     cv : int, cross-validation generator or iterable, default=5
         Folds, as in scikit-learn; a list of covariances brings its own.
     rule : {"one_standard_error", "best"}, default="one_standard_error"
@@ -117,11 +123,16 @@ class SparsePCACV(Components):
     n_components: int = field(default=1, kw_only=False)
     n_nonzeros: Any = "auto"
     nonnegative: bool = False
+    constraint: Constraint | None = None
+    objective: str = "variance"
     cv: Any = 5
     rule: str = "one_standard_error"
     effort: str = "fast"
     orthogonality: str = "none"
+    refine: Any = "warm"
     deflation: str = "schur"
+    forced: Any = None
+    forbidden: Any = None
     n_jobs: int | None = None
 
     n_nonzero_: ClassVar[int]
@@ -131,6 +142,7 @@ class SparsePCACV(Components):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_nonzeros": [StrOptions({"auto"}), Integral, "array-like"],
+        "objective": SparsePCA._parameter_constraints["objective"],
         "cv": ["cv_object"],
         "rule": [StrOptions({"one_standard_error", "best"})],
         "effort": [StrOptions(set(PORTFOLIOS))],
@@ -139,6 +151,9 @@ class SparsePCACV(Components):
 
     def _needs_rows(self) -> bool:
         return True
+
+    def _looks_at_all(self) -> bool:
+        return self.objective == "recovery"
 
     def _read(self, X: Any, sample_weight: Any) -> Reading:
         if isinstance(X, SampleCovariance):
@@ -154,13 +169,15 @@ class SparsePCACV(Components):
             names, rows = feature_names(X), check_rows(X)
             weights, folds = check_weights(sample_weight, rows), self._folds(rows)
             for fold in folds:
-                _refuse_weightless(weights, fold)
+                refuse_weightless(weights, fold)
             standardize = bool(self.standardize)
             read = read_folds_of(rows, folds, sample_weight, names, standardize=standardize)
             if read is not None:
                 return read
             how: dict[str, Any] = {"standardize": standardize, "route": self.route}
-            wide = read_wide_folds(rows, weights, names, folds, **how)
+            wide = None
+            if not self._looks_at_all():
+                wide = read_wide_folds(rows, weights, names, folds, **how)
             if wide is not None:
                 return wide
         return super()._read(X, sample_weight)
@@ -188,7 +205,7 @@ class SparsePCACV(Components):
         found = final._search(task)
         chosen = {
             "n_nonzero_": size,
-            "cv_results_": _results(sizes, scores),
+            "cv_results_": results(sizes, scores),
             **self._recovered(task, size),
         }
         return replace(found, values={**found.values, **chosen})
@@ -196,6 +213,9 @@ class SparsePCACV(Components):
     def _recovered(self, task: Task, size: int) -> dict[str, float]:
         """What components of the size chosen recover of the samples held out, beside PCA."""
         rows, model = task.data.rows, self._model(size, self.effort)
+        if isinstance(task.data.S, SampleGram):
+            # Folds have features of their own, the forbidden ones not among them.
+            model = replace(model, forbidden=None)
         folds = rows if isinstance(rows, tuple) else self._folds(rows)
         found = recovered_of_folds(
             lambda train: model._search(Task(train, seeded(model.random_state))).loadings,
@@ -210,14 +230,15 @@ class SparsePCACV(Components):
 
     def _scores_of_sizes(self, task: Task) -> tuple[Task, Array, Array]:
         """Sizes ascending and a score for each of them and each fold; folds as they were searched."""
-        S, n = task.data.S, task.data.n_features
+        S, n = task.data.S, self._largest_size(task.data)
         if not isinstance(self.n_nonzeros, str):
             sizes = check_n_nonzeros(self.n_nonzeros, n)
             task, scores = self._cross_validate(task, sizes)
             return task, sizes, scores
         sizes = automatic_sizes(largest_wide_size(S) if isinstance(S, SampleGram) else n, N_SIZES)
+        sizes = sizes[sizes >= self._smallest_size(task.data)]
         task, scores = self._cross_validate(task, sizes)
-        between = _around(sizes, choose(scores, self.rule))
+        between = around(sizes, choose(scores, self.rule))
         if between.size:
             sizes = np.concatenate([sizes, between])
             # Neighbours have asked all features already.
@@ -225,6 +246,19 @@ class SparsePCACV(Components):
             order = np.argsort(sizes)
             sizes, scores = sizes[order], scores[order]
         return task, sizes, scores
+
+    def _largest_size(self, data: Reading) -> int:
+        """Features, or groups of them, that there are to choose from."""
+        if self.constraint is None:
+            return data.n_features
+        return largest_size(self.constraint, data.n_features)
+
+    def _smallest_size(self, data: Reading) -> int:
+        """Places that forced features take."""
+        forced = check_features(self.forced, "forced", data.n_features, data.names)
+        if isinstance(self.constraint, LoadingConstraint):
+            forced = self.constraint.forced
+        return max(1, int(forced.size))
 
     def _folds(self, rows: Any) -> list[Fold]:
         cv = check_cv(self.cv)
@@ -250,7 +284,7 @@ class SparsePCACV(Components):
         folds = rows if isinstance(rows, tuple) else self._folds(rows)
         calls = ((model, rows_for(task.data, fold), fold, sizes) for fold in folds)
         scores = np.empty((len(sizes), len(folds)))
-        for index, found in enumerate(in_parallel(_held_out_scores, calls, self.n_jobs)):
+        for index, found in enumerate(in_parallel(held_out_scores, calls, self.n_jobs)):
             scores[:, index] = found
             task.report(f"fold {index + 1}", fold=index, n_folds=len(folds))
         self._tell(task, sizes, scores)
@@ -261,83 +295,6 @@ class SparsePCACV(Components):
             task.report(f"{size} features", n_nonzero=int(size), score=float(score))
 
     def _model(self, n_nonzero: int, effort: str) -> SparsePCA:
-        return SparsePCA(
-            n_components=self.n_components,
-            n_nonzero=n_nonzero,
-            nonnegative=self.nonnegative,
-            effort=effort,
-            orthogonality=self.orthogonality,
-            deflation=self.deflation,
-            standardize=self.standardize,
-            route=self.route,
-            random_state=self.random_state,
-        )
-
-
-def _held_out_scores(
-    model: SparsePCA, data: Reading | None, fold: Fold | HeldOut, sizes: Array
-) -> list[float]:
-    """Share of the held-out variance that components of the other samples reconstruct."""
-    if isinstance(fold, HeldOut):
-        return [fold.share_explained(W) for W in loadings_of_sizes(model, fold.train, sizes)]
-    assert data is not None
-    train, test = fold
-    weights = data.weights
-    _refuse_weightless(weights, fold)
-    part = read_rows(
-        _safe_indexing(data.rows, train),
-        None if weights is None else weights[train],
-        standardize=bool(model.standardize),
-        route=model.route,
-        n_products=model._expected_products(),
-    )
-    held_out = _safe_indexing(data.rows, test)
-    moments, w = part.moments, None if weights is None else weights[test]
-    return [
-        share_explained(held_out, W, moments.mean, moments.scale, w)
-        for W in loadings_of_sizes(model, part, sizes)
-    ]
-
-
-def _refuse_weightless(weights: Array | None, fold: Fold) -> None:
-    """Raise where the samples of one side of a fold do not count."""
-    if weights is None:
-        return
-    train, test = fold
-    check_weights(weights[train], train)
-    if not weights[test].any():
-        msg = (
-            f"a fold holds out {test.size} sample(s) that all have weight 0, so there is nothing to "
-            "score; shuffle the folds, or drop samples of weight 0"
-        )
-        raise ValueError(msg)
-
-
-def choose(scores: Array, rule: str) -> int:
-    """Position of the size to take, given scores of shape (n_sizes, n_folds)."""
-    best = int(np.argmax(scores.mean(axis=1)))
-    if rule == "best" or scores.shape[1] < 2:
-        return best
-    loss = scores[best] - scores
-    error = loss.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    return int(np.argmax(loss.mean(axis=1) <= error))
-
-
-def _around(sizes: Array, best: int) -> Array:
-    """Sizes strictly between the neighbours of one, at most :data:`N_SIZES` of them."""
-    low, high = sizes[max(0, best - 1)], sizes[min(sizes.size - 1, best + 1)]
-    every = np.setdiff1d(np.arange(low + 1, high), sizes)
-    if every.size > N_SIZES:
-        every = every[np.linspace(0, every.size - 1, N_SIZES).round().astype(int)]
-    return every
-
-
-def _results(sizes: Array, scores: Array) -> dict[str, Array]:
-    mean = scores.mean(axis=1)
-    return {
-        "n_nonzero": sizes,
-        "mean_test_score": mean,
-        "std_test_score": scores.std(axis=1),
-        "rank_test_score": (1 + (mean[:, None] < mean).sum(axis=1)).astype(np.int32),
-        **{f"split{i}_test_score": column for i, column in enumerate(scores.T)},
-    }
+        shared = set(self.get_params(deep=False)) & set(SparsePCA._parameter_constraints)
+        given = {name: vars(self)[name] for name in shared - {"n_jobs"}}
+        return of_size(SparsePCA(**{**given, "effort": effort}), n_nonzero)

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from loadstone.blas_threads import in_parallel
+from loadstone.constraints.from_parameters import check_features
 from loadstone.covariance import Array, SampleGram, Support
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.from_data import DataCovariance
@@ -29,7 +30,7 @@ from loadstone.estimators.reading import Reading, read_rows
 from loadstone.estimators.sparse_pca import SparsePCA
 from loadstone.extraction.priced import prices_among
 from loadstone.selection.folds import Fold
-from loadstone.selection.path_solver import loadings_of_sizes
+from loadstone.selection.path_solver import loadings_of_sizes, of_size
 from loadstone.selection.path_wide import refuse_large_size
 
 #: Passes in which all features are asked about all folds and sizes.
@@ -164,6 +165,7 @@ def scores_of_wide_folds(
     """A score for each size and fold, and the folds on the features that were looked at."""
     S = folds[0].S
     refuse_large_size(S, int(sizes[-1]))
+    _refuse_features(model)
 
     def search(features: Support, before: Searched | None) -> Searched:
         X, scale = S.columns(features), S.moments.scale
@@ -175,12 +177,26 @@ def scores_of_wide_folds(
     def ask(features: Support, found: Searched) -> Prices:
         return _joined([_prices(model, fold, sizes, found_) for fold, found_ in found])
 
-    closed = np.flatnonzero(data.moments.constant)
+    closed = check_features(model.forbidden, "forbidden", data.n_features, data.names)
+    closed = np.union1d(closed, np.flatnonzero(data.moments.constant)).astype(np.intp)
+    # What is forbidden does not come into the working set, whose features have other numbers.
+    model = replace(model, forbidden=None)
     largest = int(sizes[-1] * model.n_components)
     wanted = Wanted(largest, np.empty(0, dtype=np.intp), closed)
     found, _ = search_among(S, wanted, search, ask, n_pricings)
     scores = [[fold.share_explained(W) for W in loadings] for fold, loadings in found]
     return np.array(scores).T, tuple(fold for fold, _ in found)
+
+
+def _refuse_features(model: SparsePCA) -> None:
+    """Say that a working set has no place for what is asked of single features."""
+    asked = next((name for name in ("forced", "constraint") if vars(model)[name] is not None), None)
+    if asked is not None:
+        msg = (
+            f"{asked}={vars(model)[asked]!r} is about features that folds of wide data out of core do "
+            f"not all look at; read the data into memory, or leave {asked} out"
+        )
+        raise ValueError(msg)
 
 
 #: Folds, with the loadings of every size.
@@ -199,8 +215,7 @@ def _prices(model: SparsePCA, fold: WideFold, sizes: Array, loadings: list[Array
     asked = np.unique(np.linspace(0, sizes.size - 1, MOST_ASKING).round().astype(int))
     found = []
     for place in asked:
-        options = {**model.get_params(deep=False), "n_nonzero": int(sizes[place])}
-        sized = SparsePCA(**options)
+        sized = of_size(model, int(sizes[place]))
         plan = sized.plan(Task(train, seeded(model.random_state)))
         prices = prices_among(Z, loadings[place], sized.constraints_on(train), plan)
         scores = np.zeros((S.n_rows, prices.scores.shape[1]))

@@ -50,6 +50,8 @@ class Portfolio:
         Starts that remain when they have been halved again and again; they climb by exchanges.
     n_rugged : int
         The same where hardly two of them end alike; no more than before where it is smaller.
+    rugged_budget : float
+        The start budget there: among many hills the highest may begin at any column.
     n_rounds : int
         Largest number of exchanges of each of them.
     n_parents, n_generations : int
@@ -83,6 +85,7 @@ class Portfolio:
     start_budget: float = 6e8
     n_climbed: int = 48
     n_rugged: int = 384
+    rugged_budget: float = 2.4e9
     n_rounds: int = 100
     n_parents: int = 20
     n_generations: int = 20
@@ -220,6 +223,7 @@ _THOROUGH = Portfolio(
     start_budget=5e9,
     n_climbed=192,
     n_rugged=768,
+    rugged_budget=1e10,
     n_parents=30,
     n_generations=40,
     n_polished=48,

@@ -7,6 +7,7 @@ so that each effort can begin with the answer of the one below it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -195,7 +196,8 @@ class Search:
         costly = self._is_costly(effort)
         if not costly and effort.n_rugged > n and len(apart(pool, n)) > RUGGED * n:
             n = effort.n_rugged
-            more = unknown(self._halved(effort, n), block)
+            wider = replace(effort, start_budget=effort.rugged_budget)
+            more = unknown(self._halved(wider, n), block)
             if len(more):
                 pool, values = best_rows(self.space, joined([pool, climb(more)]), n)
         best, n_idle = values[0], 0

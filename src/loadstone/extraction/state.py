@@ -1,0 +1,161 @@
+"""Components with their products: what they explain together, and what they leave for each.
+
+Notation: ``H = (W'SW)^-1`` and ``R = S - SW H W'S``, what all components leave. Without component
+j that is ``S_j = R + p_j p_j'`` with ``p_j = S W h_j / sqrt(H_jj)``: one inverse serves all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
+from loadstone.covariance.symmetric import pseudo_inverse
+from loadstone.metrics import adjusted_from_scores
+from loadstone.solvers.search.few_places import best_features, best_pairs
+from loadstone.solvers.search.finish import Found
+from loadstone.solvers.search.restricted import FEW_FEATURES
+from loadstone.solvers.search.standing import may_climb
+from loadstone.solvers.search.tiny import BATCHED, is_tiny
+
+#: Largest ratio of a score's variance to what others leave of it, for an inverse to have digits.
+MOST_DEPENDENT = 1e6
+
+
+class FirstLook(NamedTuple):
+    """Which components a climb may improve, and where it ends if that is known already."""
+
+    may_climb: Array
+    ends: list[Found] | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """Components with their products, so that one more component costs one more product.
+
+    Attributes
+    ----------
+    S : Covariance
+        The data.
+    W, SW, G : ndarray
+        Components as columns, their products, and ``W'SW``.
+    alike : bool
+        Whether components may change places: they share all of their constraints.
+    """
+
+    S: Covariance
+    W: Array
+    SW: Array
+    G: Array
+    alike: bool
+
+    @classmethod
+    def of(cls, S: Covariance, W: Array, *, alike: bool) -> State:
+        """The state of components."""
+        SW = S @ W
+        G = W.T.astype(np.float64) @ SW.astype(np.float64)
+        return cls(S, W, SW, (G + G.T) / 2, alike)
+
+    @cached_property
+    def _greedy(self) -> tuple[list[int], float]:
+        if self.alike:
+            return _greedy_order(self.G)
+        return list(range(len(self.G))), float(adjusted_from_scores(self.G).sum())
+
+    @property
+    def order(self) -> list[int]:
+        """Components in the order in which they are best, where they may change places."""
+        return self._greedy[0]
+
+    @property
+    def total(self) -> float:
+        """What all components explain together."""
+        return self._greedy[1]
+
+    @cached_property
+    def left_by_all(self) -> tuple[Array, Array, Array] | None:
+        """R, the ``p_j`` as rows, ``w_j'S_j w_j``; None where S is no matrix, or H has no digits."""
+        if not isinstance(self.S, ExplicitCovariance) or self.S.n_features > FEW_FEATURES:
+            return None
+        variance = self.G.diagonal()
+        if not variance.min() > 0:
+            return None
+        try:
+            H = np.linalg.inv(self.G)
+        except np.linalg.LinAlgError:
+            return None
+        each = H.diagonal()
+        if not each.min() > 0 or (each * variance).max() > MOST_DEPENDENT:
+            return None
+        P = (self.SW @ (H / np.sqrt(each)).astype(self.SW.dtype)).T
+        R = self.S.matrix - self.SW @ (H.astype(self.SW.dtype) @ self.SW.T)
+        # Rounding below zero is cut off, as a deflated covariance does.
+        np.fill_diagonal(R, np.maximum(R.diagonal(), 0))
+        return R, P, 1 / each
+
+    def left_for(self, j: int) -> Covariance:
+        """``S_j``: what the others leave for component j."""
+        if self.left_by_all is not None:
+            R, P, _ = self.left_by_all
+            return ExplicitCovariance(R + P[j, :, None] * P[j], self.S.n_samples)
+        kept = np.delete(np.arange(self.W.shape[1]), j)
+        inverse = pseudo_inverse(self.G[np.ix_(kept, kept)], 1e-10).astype(self.S.dtype)
+        U = self.SW[:, kept]
+        if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= FEW_FEATURES:
+            formed = self.S.matrix - U @ inverse @ U.T
+            np.fill_diagonal(formed, np.maximum(formed.diagonal(), 0))
+            return ExplicitCovariance(formed, self.S.n_samples)
+        return DeflatedCovariance(self.S, U, inverse)
+
+    def first_look(self, constraint: Constraint, least: float) -> FirstLook:
+        """What is seen of all climbs at once, where there are few features; they must gain something."""
+        blind = FirstLook(np.ones(self.W.shape[1], dtype=bool))
+        if not isinstance(constraint, LoadingConstraint) or not self.alike or not is_tiny(self.S):
+            return blind
+        if constraint.size > BATCHED or self.left_by_all is None:
+            return blind
+        R, P, values = self.left_by_all
+        if constraint.size > 2:
+            return FirstLook(may_climb(R, P, self.W.T, constraint, least))
+        if constraint.size == 1:
+            ends = best_features(R.diagonal() + P * P, constraint)
+        else:
+            ends = best_pairs(R + P[:, :, None] * P[:, None, :], constraint)
+        return FirstLook(np.array([end.value for end in ends]) > values + least, ends)
+
+    def replaced(self, j: int, w: Array) -> State:
+        """The same with ``w`` in the place of component j."""
+        W, SW, G = self.W.copy(), self.SW.copy(), self.G.copy()
+        W[:, j], SW[:, j] = w, self.S @ w
+        G[j] = G[:, j] = SW[:, j].astype(np.float64) @ W.astype(np.float64)
+        return State(self.S, W, SW, G, self.alike)
+
+    def ordered(self) -> Array:
+        """Those that explain most first, where the constraints do not care."""
+        result: Array = self.W[:, self.order]
+        return result
+
+
+def _greedy_order(G: Array) -> tuple[list[int], float]:
+    """Scores in the order in which each adds most to those before it, and the sum of that.
+
+    ``G`` is their covariance.
+    """
+    left, order, total = G.copy(), [], 0.0
+    gains = left.diagonal()
+    negligible = 1e-12 * max(float(gains.max(initial=0.0)), float(np.finfo(np.float64).tiny))
+    for _ in range(len(G)):
+        best = int(gains.argmax())
+        gain = float(gains[best])
+        if not gain > negligible:
+            break
+        order.append(best)
+        total += gain
+        left -= left[:, best, None] * (left[best] / gain)
+        # Rounding is not to bring it back.
+        left[best, best] = -np.inf
+    return order + [j for j in range(len(G)) if j not in order], total

@@ -1,0 +1,100 @@
+"""Scores of sizes on held-out samples, and the size to take."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from loadstone.covariance import Array
+from loadstone.covariance.checks import check_weights
+from loadstone.covariance.scores import share_explained
+from loadstone.estimators.reading import Reading, read_rows
+from loadstone.estimators.sparse_pca import SparsePCA
+from loadstone.metrics.recovered_variance import held_out_recovery
+from loadstone.selection.folds import Fold, HeldOut
+from loadstone.selection.held_out import both_parts
+from loadstone.selection.path_solver import loadings_of_sizes
+
+#: Sizes tried where none are given, and once more around the best of them.
+N_SIZES = 20
+
+
+def held_out_scores(
+    model: SparsePCA, data: Reading | None, fold: Fold | HeldOut, sizes: Array
+) -> list[float]:
+    """Share of the held-out variance that components of the other samples reconstruct.
+
+    Components that are to recover all features are judged by the share they recover.
+    """
+    if model.objective == "recovery":
+        # What has to be read of a fold is read once for all sizes.
+        others, held_out = both_parts(data, fold)
+        return [
+            float(held_out_recovery(others.S, held_out, W)[-1])
+            for W in loadings_of_sizes(model, others, sizes)
+        ]
+    if isinstance(fold, HeldOut):
+        return [fold.share_explained(W) for W in loadings_of_sizes(model, fold.train, sizes)]
+    assert data is not None
+    train, test = fold
+    weights = data.weights
+    refuse_weightless(weights, fold)
+    part = read_rows(
+        _safe_indexing(data.rows, train),
+        None if weights is None else weights[train],
+        data.names,
+        standardize=bool(model.standardize),
+        route=model.route,
+        n_products=model._expected_products(),
+    )
+    rows = _safe_indexing(data.rows, test)
+    moments, w = part.moments, None if weights is None else weights[test]
+    return [
+        share_explained(rows, W, moments.mean, moments.scale, w)
+        for W in loadings_of_sizes(model, part, sizes)
+    ]
+
+
+def refuse_weightless(weights: Array | None, fold: Fold) -> None:
+    """Raise where the samples of one side of a fold do not count."""
+    if weights is None:
+        return
+    train, test = fold
+    check_weights(weights[train], train)
+    if not weights[test].any():
+        msg = (
+            f"a fold holds out {test.size} sample(s) that all have weight 0, so there is nothing to "
+            "score; shuffle the folds, or drop samples of weight 0"
+        )
+        raise ValueError(msg)
+
+
+def choose(scores: Array, rule: str) -> int:
+    """Position of the size to take, given scores of shape (n_sizes, n_folds)."""
+    best = int(np.argmax(scores.mean(axis=1)))
+    if rule == "best" or scores.shape[1] < 2:
+        return best
+    loss = scores[best] - scores
+    error = loss.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
+    return int(np.argmax(loss.mean(axis=1) <= error))
+
+
+def around(sizes: Array, best: int) -> Array:
+    """Sizes strictly between the neighbours of one, at most :data:`N_SIZES` of them."""
+    low, high = sizes[max(0, best - 1)], sizes[min(sizes.size - 1, best + 1)]
+    every = np.setdiff1d(np.arange(low + 1, high), sizes)
+    if every.size > N_SIZES:
+        every = every[np.linspace(0, every.size - 1, N_SIZES).round().astype(int)]
+    return every
+
+
+def results(sizes: Array, scores: Array) -> dict[str, Array]:
+    """What scikit-learn calls ``cv_results_``."""
+    mean = scores.mean(axis=1)
+    return {
+        "n_nonzero": sizes,
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": (1 + (mean[:, None] < mean).sum(axis=1)).astype(np.int32),
+        **{f"split{i}_test_score": column for i, column in enumerate(scores.T)},
+    }
