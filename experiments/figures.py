@@ -50,7 +50,7 @@ def finish(ax: Any, *, title: str, x: str, y: str, legend: bool = True, **kwargs
 
 
 def images(
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Any],
     *,
     shape: tuple[int, int],
     names: Sequence[str],

@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from loadstone import SpannogramPCA
+from loadstone.datasets import scale_images
 
 # %%
 # Each image is brought to the same brightness and contrast first, as in the literature on
@@ -28,11 +29,8 @@ folder = os.environ.get("LOADSTONE_DATA")
 if folder is None:
     raise SystemExit("set LOADSTONE_DATA to the folder that holds cbcl_faces.npz")
 with np.load(Path(folder) / "cbcl_faces.npz", allow_pickle=False) as file:
-    faces = file["X"].astype(float)
+    faces = scale_images(file["X"])
     shape = tuple(file["image_shape"])
-faces -= faces.mean(axis=1, keepdims=True)
-faces /= faces.std(axis=1, keepdims=True)
-faces = np.clip(0.25 + 0.25 * faces, 0.0, 1.0)
 
 # %%
 # Forty pixels each, none of them shared.
@@ -63,7 +61,7 @@ mean_face = model.mean_.reshape(shape)
 figure, axes = plt.subplots(1, 6, figsize=(10, 2.1), layout="constrained")
 for j, ax in enumerate(axes):
     part = model.components_[j].reshape(shape)
-    ax.imshow(mean_face, cmap="gray", vmin=-0.6, vmax=0.8)
+    ax.imshow(mean_face, cmap="gray", vmin=-150, vmax=200)
     ax.imshow(np.ma.masked_equal(part, 0.0), cmap="YlOrRd", vmin=0.0, vmax=part.max())
     ax.set_title(f"component {j + 1}", fontsize="small")
     ax.axis("off")

@@ -19,7 +19,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from loadstone import EMPCA, ElasticNetPCA, GreedyPCA, ThresholdedPCA, cardinality_path
-from loadstone.datasets import scale_images
 
 folder = os.environ.get("LOADSTONE_DATA")
 if folder is None:
@@ -32,10 +31,10 @@ def load(name):
 
 
 # %%
-# Faces of equal brightness and contrast. Their first component is positive nearly
+# Raw grey values, each pixel of unit variance. Their first component is positive
 # everywhere, so for non-negative components it is removed first, as in the paper.
 
-faces = scale_images(load("cbcl_faces.npz"))
+faces = load("cbcl_faces.npz")
 faces = (faces - faces.mean(axis=0)) / faces.std(axis=0, ddof=1)
 first = np.linalg.eigh(faces.T @ faces)[1][:, -1]
 rest = faces - np.outer(faces @ first, first)
