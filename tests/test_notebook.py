@@ -19,7 +19,9 @@ def test_a_fitted_estimator_shows_its_loadings_with_names(wine):
     model = SparsePCA(2, n_nonzero=3, standardize=True).fit(wine)
     shown = model._repr_mimebundle_()["text/html"]
     before, _, diagram = shown.partition("</div></div>")
-    recovered = f"recover {100 * model.recovered_variance_ratio_[-1]:.3g} % of all features' variance."
+    recovered = (
+        f"recover {100 * model.recovered_variance_ratio_[-1]:.3g} % of all features' variance."
+    )
     assert f"2 components, 6 of 13 features used, {recovered}" in before
     for w in model.components_:
         for i in np.flatnonzero(w):
