@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from loadstone.covariance.protocol import Array
 from loadstone.report.facts import Facts
 from loadstone.report.figures.packed import Packed, packed
 
@@ -22,7 +23,6 @@ class Images:
     mean: Packed | None
     sparse: list[Packed]
     plain: list[Packed] | None
-    follows: list[int]
     n_left_out: int
 
 
@@ -34,7 +34,7 @@ def images(facts: Facts) -> Images | None:
     n_images = max(1, min(facts.loadings.shape[1], MAX_PIXELS // (height * width)))
     shown = facts.loadings[:, :n_images]
     mean = np.asarray(facts.estimator.mean_, dtype=np.float64)
-    plain = facts.matched
+    plain = _plain(facts)
     if plain is not None and 2 * shown.size > MAX_PIXELS:
         plain = None
     return Images(
@@ -45,6 +45,14 @@ def images(facts: Facts) -> Images | None:
         plain=None
         if plain is None
         else [packed(v, around_zero=True) for v in plain[:, :n_images].T],
-        follows=[match + 1 for match in facts.matches],
         n_left_out=facts.loadings.shape[1] - n_images,
     )
+
+
+def _plain(facts: Facts) -> Array | None:
+    """Principal components in their order, with signs that agree: several may follow the first."""
+    if facts.pca is None or facts.pca_correlations is None:
+        return None
+    signs = np.where(np.diag(facts.pca_correlations) < 0, -1, 1)
+    found: Array = facts.pca[1][:, : signs.size] * signs
+    return found

@@ -1,6 +1,7 @@
 "use strict";
 
 const MOST_ARROWS = 30;
+const MOST_NAMES = 16;
 
 function arrow(svg, x0, y0, x1, y1, attributes) {
   node(svg, "line", { x1: x0, y1: y0, x2: x1, y2: y1, ...attributes });
@@ -28,7 +29,8 @@ function drawArrows(page, area, arrows, scale, tipOf) {
     mark(area.svg, "circle", { cx: x1, cy: y1, r: 6, class: "arrow-end", fill: "transparent" }, tipOf({ a, b, name }), act);
     label.push({ x: x1, y: y1, dx: x1 - x0, dy: y1 - y0, text: name, act });
   }
-  return placeLabels(area, label);
+  const ends = label.map(({ x, y }) => ({ x0: x - 3, x1: x + 3, y0: y - 3, y1: y + 3 }));
+  return placeLabels(area, label.slice(0, MOST_NAMES), ends) + Math.max(0, label.length - MOST_NAMES);
 }
 
 addPanel({

@@ -8,8 +8,8 @@ function contributions(page, i, j) {
   const score = page.summary.scores.values[i][j];
   const shown = parts.slice(0, 12);
   const rest = score - shown.reduce((sum, part) => sum + part.value, 0);
-  if (parts.length > 12 || Math.abs(rest) > 0.01 * (largest(shown.map((p) => p.value)) || 1)) shown.push({ name: "all others", k: -1, value: rest });
-  return { score, shown };
+  const more = Math.abs(rest) > 0.01 * (largest(shown.map((part) => part.value)) || 1) ? `all others together: ${asNumber(Number(rest.toPrecision(3)))}` : "";
+  return { score, shown, more };
 }
 
 addPanel({
@@ -24,14 +24,14 @@ addPanel({
     const i = state.sample ?? summary.scores.values.reduce((best, v, at, all) => (far(v) > far(all[best]) ? at : best), 0);
     const axes = [...new Set([state.across, state.up])];
     cards(holder, axes.map((j) => {
-      const { score, shown } = contributions(page, i, j);
+      const { score, shown, more } = contributions(page, i, j);
       return {
         title: `Sample ${fitText(summary.scores.names[i], 110)} on component ${j + 1}`, dot: j, text: `score ${asNumber(score)}`,
         draw: (chart) => bars(chart, shown.map(({ name, k, value }) => ({
-          name, value, fill: k < 0 ? "var(--pca)" : colour(j), soft: k < 0, act: page.featureAct(k),
-          tip: k < 0 ? `all others: ${asNumber(value)}` : `${name} ${asNumber(page.values(k)[i])}, mean ${asNumber(data.features.means[k])}: ${asNumber(value)}`,
+          name, value, fill: colour(j), act: page.featureAct(k),
+          tip: `${name} ${asNumber(page.values(k)[i])}, mean ${asNumber(data.features.means[k])}: ${asNumber(value)}`,
         })), {
-          step: 21, write: (v) => asNumber(Number(v.toPrecision(2))),
+          step: 21, more, write: (v) => asNumber(Number(v.toPrecision(2))),
           label: `Contributions to the score of ${summary.scores.names[i]} on component ${j + 1}: ${shown.map((p) => `${p.name} ${asNumber(p.value)}`).join(", ")}`,
         }),
       };

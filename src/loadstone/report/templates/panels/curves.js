@@ -27,7 +27,7 @@ addPanel({
 addPanel({
   name: "curves", order: 36, section: "pictures", title: "Components as curves", cards: true, wide: true,
   needs: (page) => Boolean(page.data.curves), uses: ["shown"],
-  caption: "Loadings along the axis: stems of the selected features, beside the curve of the principal component that is followed.",
+  caption: "Loadings along the axis: stems of the selected features, and the curve of the principal component that is followed, scaled to the same height.",
   draw(holder, page) {
     const { axis, names, sparse, plain, follows } = page.data.curves;
     cards(holder, sparse.map((one, j) => ({
@@ -37,7 +37,7 @@ addPanel({
         const other = plain ? unpacked(plain[j]) : null;
         // Many small loadings and few large ones: each is drawn as high as its largest.
         const unit = [largest(values) || 1, other ? largest(other) || 1 : 1];
-        const area = plane(chart, { height: 210, top: 28, x: extent(axis, 0), y: extent([0, ...values, ...(other ? other.map((v) => (v * unit[0]) / unit[1]) : [])]), label: `Loadings of component ${j + 1} along the axis` });
+        const area = plane(chart, { height: 210, legend: [["sparse", colour(j)], ...(other ? [[`PCA ${follows[j]}, scaled`, "var(--pca)", "line"]] : [])], x: extent(axis, 0), y: extent([0, ...values, ...(other ? other.map((v) => (v * unit[0]) / unit[1]) : [])]), label: `Loadings of component ${j + 1} along the axis` });
         if (other) curve(area.svg, axis.map((a, i) => [area.x(a), area.y((other[i] * unit[0]) / unit[1])]), { stroke: "var(--pca)", "stroke-width": 1.5 });
         node(area.svg, "line", { x1: area.left, x2: area.right, y1: area.y(0), y2: area.y(0), stroke: "var(--quiet)" });
         values.forEach((v, i) => {
@@ -46,7 +46,6 @@ addPanel({
           node(area.svg, "line", { x1: x, x2: x, y1: area.y(0), y2: y, stroke: colour(j), "stroke-width": 1.5 });
           mark(area.svg, "circle", { cx: x, cy: y, r: 3.2, fill: colour(j) }, `${names[i]}: ${asNumber(v)}${other ? `, PCA ${asNumber(other[i])}` : ""}`);
         });
-        legend(area.svg, area.left, 14, [["sparse", colour(j)], ...(other ? [[`PCA ${follows[j]}, to the same height`, "var(--pca)", "line"]] : [])], area.right - area.left);
       },
     })).filter((_, j) => page.state.shown.has(j)));
   },

@@ -26,7 +26,7 @@ function twoSided() {
 function drawImages(chart, pictures, { width, height }, label) {
   const gap = 10;
   const room = widthOf(chart);
-  const wide = Math.min((room - gap * (pictures.length - 1)) / pictures.length, 220);
+  const wide = Math.min((room - gap) / 2, 220);
   const tall = (wide * height) / width;
   const { svg } = canvas(chart, tall + 22, label);
   pictures.forEach(({ title, values, most, paint }, at) => {
@@ -53,7 +53,7 @@ addPanel({
     const both = twoSided();
     const entries = images.sparse.map((one, j) => {
       const pictures = [{ title: "sparse", values: unpacked(one), paint: both }];
-      if (images.plain) pictures.push({ title: `PCA ${images.follows[j]}`, values: unpacked(images.plain[j]), paint: both });
+      if (images.plain) pictures.push({ title: `PCA ${j + 1}`, values: unpacked(images.plain[j]), paint: both });
       pictures.forEach((picture) => { picture.most = largest(picture.values); });
       return { title: `Component ${j + 1}`, dot: j, draw: (chart) => drawImages(chart, pictures, images, `Component ${j + 1} as an image${images.plain ? " beside PCA" : ""}`) };
     }).filter((_, j) => page.state.shown.has(j));

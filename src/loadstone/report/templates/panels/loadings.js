@@ -5,10 +5,10 @@ const MOST_BARS = 25;
 function loadingsCard(page, component, j) {
   const shown = component.loadings.slice(0, MOST_BARS);
   const left = component.n_nonzero - shown.length;
-  const share = component.explained_variance_ratio === null ? "" : `${asPercent(component.explained_variance_ratio)} of the variance, `;
+  const share = component.recovered_ratio === null ? "" : `; ${j ? "with those before it recovers" : "recovers"} ${asPercent(component.recovered_ratio)}`;
   const places = page.data.features ? page.data.features.order[j] : [];
   return {
-    title: `Component ${component.component}`, dot: j, text: `${share}${plural(component.n_nonzero, "feature")}`,
+    title: `Component ${component.component}`, dot: j, text: `${plural(component.n_nonzero, "feature")}${share}`,
     draw: (chart) => bars(chart, shown.map((l, i) => ({
       name: l.feature, value: l.loading, fill: colour(j), tip: `${l.feature}: ${asNumber(l.loading)}`, act: page.featureAct(places[i] ?? -1),
     })), {
@@ -65,7 +65,7 @@ addPanel({
     search.addEventListener("input", count);
     page.watch(["shown"], count);
     count();
-    // Bars already show everything where there is little: paper is not wasted on it.
-    if (page.summary.components.every((c) => c.loadings.length <= MOST_BARS)) byId("figure-loadings-table").classList.add("unprinted");
+    // Bars show the largest, and files all of them: paper is not wasted on it.
+    byId("figure-loadings-table").classList.add("unprinted");
   },
 });

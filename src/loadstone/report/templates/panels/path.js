@@ -22,10 +22,11 @@ addPanel({
     const recovered = path.recovered && path.pca_variance && path.pca_recovered ? path.recovered.map((r) => r / path.pca_recovered) : null;
     const log = sizes.at(-1) > 50 * sizes[0];
     const ticks = log ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000].filter((k) => k >= sizes[0] && k <= sizes.at(-1))
-      : niceTicks(sizes[0], sizes.at(-1), Math.min(sizes.at(-1) - sizes[0], 12)).filter(Number.isInteger);
+      : niceTicks(sizes[0], sizes.at(-1), Math.min(sizes.at(-1) - sizes[0], widthOf(holder) / 60)).filter(Number.isInteger);
     const most = path.pca_variance ? 1 : Math.max(...shares, ...(bounds || []).map((b) => b || 0), 1e-12);
+    const entries = [["variance", "var(--c0)", "line"], ...(recovered ? [["recovered of all features", "var(--c1)", "dashed"]] : []), ...(bounds ? [["proven bound", "var(--band)"]] : [])];
     const area = plane(holder, {
-      height: 300, top: 34, x: [sizes[0], sizes.at(-1)], y: [0, most], log, xTicks: ticks, xWrite: (k) => `${k}`, xName: "features in the component",
+      height: 300, legend: entries, x: [sizes[0], sizes.at(-1)], y: [0, most], log, xTicks: ticks, xWrite: (k) => `${k}`, xName: "features in the component",
       yWrite: path.pca_variance ? (t) => `${Math.round(100 * t)} %` : asNumber,
       label: `Line chart: variance of the first component over ${sizes.length} numbers of features, from ${pathSentence(path, 0)} to ${pathSentence(path, sizes.length - 1)}`,
     });
@@ -39,7 +40,6 @@ addPanel({
     curve(area.svg, line(shares), { stroke: "var(--c0)", "stroke-width": 2 });
     sizes.forEach((k, i) => mark(area.svg, "circle", { cx: area.x(k), cy: area.y(shares[i]), r: i === state.size ? 7 : sizes.length > 60 ? 2 : 3.5, fill: i === state.size ? "var(--c1)" : "var(--c0)" },
       pathSentence(path, i), () => { byId("size").value = String(i); byId("size").dispatchEvent(new Event("input")); }));
-    legend(area.svg, area.left, 14, [["variance", "var(--c0)", "line"], ...(recovered ? [["recovered of all features", "var(--c1)", "dashed"]] : []), ...(bounds ? [["proven bound", "var(--band)"]] : [])], area.right - area.left);
   },
   below(holder, page) {
     const { path, components } = page.summary;

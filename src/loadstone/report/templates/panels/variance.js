@@ -19,7 +19,7 @@ addPanel({
       `component${upTo(j)} ${asPercent(ratio)}${plain.length ? `, PCA ${asPercent(plain[j])}` : ""}`).join("; ")}`;
     const most = Math.max(...ratios, ...plain, 1e-9);
     const ticks = niceTicks(0, most, 4);
-    const area = plane(holder, { height: 240, label, top: 32, x: [0, 1], y: [0, most], xTicks: [], yTicks: ticks, yWrite: (t) => `${+(100 * t).toPrecision(3)} %` });
+    const area = plane(holder, { height: 240, label, legend: [["sparse", "var(--c0)"], ...(plain.length ? [["PCA, all features", "var(--pca)"]] : [])], x: [0, 1], y: [0, most], xTicks: [], yTicks: ticks, yWrite: (t) => `${+(100 * t).toPrecision(3)} %` });
     const group = Math.min((area.right - area.left) / ratios.length, 150);
     const wide = Math.min(group * 0.36, 46);
     const bar = (left, ratio, fill, tipText) => mark(area.svg, "rect",
@@ -32,6 +32,5 @@ addPanel({
       const name = isRecovered(page) && j && group > 40 ? `1–${j + 1}` : `${j + 1}`;
       node(area.svg, "text", { x: middle, y: area.bottom + 18, "text-anchor": "middle" }, name);
     });
-    legend(area.svg, area.left, 14, [["sparse", "var(--c0)"], ...(plain.length ? [["PCA, all features", "var(--pca)"]] : [])]);
   },
 });

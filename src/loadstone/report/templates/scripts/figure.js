@@ -37,13 +37,13 @@ function extent(values, pad = 0.05) {
 function plane(holder, spec) {
   const { svg, width, height } = canvas(holder, spec.height, spec.label);
   const writeY = spec.yWrite || asNumber;
-  const top = spec.top ?? 12;
   const bottom = height - (spec.xName ? 44 : 26);
   let [x0, x1] = spec.x;
   let [y0, y1] = spec.y;
-  const ticksY = spec.yTicks || niceTicks(y0, y1, Math.max(2, (bottom - top) / 60));
-  const left = spec.yTicks === null ? 8 : Math.ceil(Math.max(...(ticksY || [0]).map((t) => textWidth(writeY(t))), 8)) + (spec.yName ? 34 : 14);
-  const right = width - (spec.right ?? 14);
+  const ticksY = spec.yTicks || niceTicks(y0, y1, Math.max(3, bottom / 60));
+  const left = Math.ceil(Math.max(...ticksY.map((t) => textWidth(writeY(t))), 8)) + (spec.yName ? 34 : 14);
+  const right = width - 14;
+  const top = spec.legend ? legend(svg, left, 14, spec.legend, right - left) + 12 : spec.top ?? 12;
   if (spec.equal) {
     const unit = Math.max((x1 - x0) / (right - left), (y1 - y0) / (bottom - top));
     const widen = (lo, hi, room) => [(lo + hi - unit * room) / 2, (lo + hi + unit * room) / 2];
@@ -53,11 +53,11 @@ function plane(holder, spec) {
   const f = spec.log ? Math.log10 : (v) => v;
   const x = (v) => left + ((f(v) - f(x0)) / (f(x1) - f(x0) || 1)) * (right - left);
   const y = (v) => bottom - ((v - y0) / (y1 - y0 || 1)) * (bottom - top);
-  for (const t of spec.equal ? niceTicks(y0, y1, Math.max(2, (bottom - top) / 60)) : ticksY || []) {
+  for (const t of ticksY.filter((tick) => tick >= y0 && tick <= y1 * (1 + 1e-9))) {
     node(svg, "line", { x1: left, x2: right, y1: y(t), y2: y(t), class: "grid" });
     node(svg, "text", { x: left - 8, y: y(t) + 4, "text-anchor": "end", class: "soft" }, writeY(t));
   }
-  for (const t of spec.xTicks || niceTicks(x0, x1, Math.max(2, (right - left) / 90))) {
+  for (const t of spec.xTicks || niceTicks(x0, x1, Math.max(3, (right - left) / 80))) {
     node(svg, "text", { x: x(t), y: bottom + 18, "text-anchor": "middle", class: "soft" }, (spec.xWrite || asNumber)(t));
   }
   if (spec.xName) node(svg, "text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, fitText(spec.xName, right - left));
@@ -105,6 +105,7 @@ function band(svg, upper, lower, attributes) {
 }
 
 // Entries are [text, fill, kind]: a square by default, a line, or the shape of a point.
+// Wraps where the room ends, and returns how far down it reaches.
 function legend(svg, x, y, entries, room = Infinity) {
   const start = x;
   for (const [text, fill, kind] of entries) {
@@ -120,6 +121,7 @@ function legend(svg, x, y, entries, room = Infinity) {
     node(svg, "text", { x: x + 18, y }, text);
     x += long;
   }
+  return y;
 }
 
 // Horizontal bars with names; `other` is a second value, drawn as an open mark.
