@@ -16,6 +16,7 @@ import json
 import os
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,18 @@ def keep(row):
             file.write(json.dumps(row) + "\n")
 
 
+def is_kept(row):
+    """Whether the results hold a row of this line and these seeds, so that a run can be resumed."""
+    if results is None or not Path(results).exists():
+        return False
+    return any(row.items() <= there.items() for there in map(what_was_run, rows_of(results)))
+
+
+def what_was_run(row):
+    """The part of a row that says what was run."""
+    return {name: row.get(name) for name in ("line", "standardised", "seeds")}
+
+
 def count(name, design, seeds):
     """Exact supports and right numbers of components, both models, standardised or not."""
     for standardize in (False, True):
@@ -107,6 +120,8 @@ def count(name, design, seeds):
             "l0": L0Search(noise="free" if standardize else "auto"),
         }
         row = {"line": name, "standardised": standardize, "seeds": [min(seeds), max(seeds)]}
+        if is_kept(row):
+            continue
         for label, solver in solvers.items():
             missed, size = [], 0
             start = time.process_time()
@@ -126,7 +141,7 @@ def count(name, design, seeds):
 
 
 def sections(seeds):
-    for n, d in ((50, 10), (200, 10), (400, 10), (200, 100), (200, 500)):
+    for n, d in product((50, 200, 400), (10, 100, 500)):
         count(f"6.1, N={n}, d={d}", lambda s, n=n, d=d: two_factors(s, n, d), seeds)
 
 

@@ -317,6 +317,8 @@ def allowed(P, signs, row_signs=None):
     """What entries can contribute: |P_ij|, or the part that two given signs leave."""
     if signs is None:
         return np.abs(P)
+    if (signs > 0).all() and (row_signs is None or (row_signs > 0).all()):
+        return np.maximum(P, 0)
     pair = np.outer(signs if row_signs is None else row_signs, signs)
     return np.where(pair == 0, np.abs(P), np.maximum(pair * P, 0))
 
@@ -356,29 +358,37 @@ def evaluate(S, case, dual):
     terms[known], edge = terms_of(inside, P, tau, L, limits)
     if not known.all():
         need(case.labels is None, "a dual must know every feature of groups")
-        terms[~known] = terms_outside(S, case, known, np.sqrt(edge), eigen)
+        counted = -np.sort(-terms[known])[: case.size].min() if known.sum() >= case.size else 0.0
+        terms[~known] = terms_outside(S, case, known, np.sqrt(edge), eigen, counted)
     return eigen + largest(terms, case) + last_bits(S, case), eigen, terms
 
 
-def terms_outside(S, case, known, edge, eigen):
-    """w_i of features the dual does not know: p_ij takes what row j cannot bear of 2 A_ij."""
-    outside, terms = np.flatnonzero(~known), []
-    for rows in np.array_split(outside, len(outside) // 128 + 1):
-        part, at = S.block(case.features[rows], case.features), np.arange(len(rows))
-        own, twice = part[at, rows].copy(), 2 * part[:, known]
+def terms_outside(S, case, known, edge, eigen, counted):
+    """w_i of features the dual does not know: p_ij takes what row j cannot bear of 2 A_ij.
+
+    A covariance of samples obeys A_ij^2 <= A_ii A_jj. Where that keeps w_i far below what is
+    ``counted``, it will do, and the row is not formed.
+    """
+    outside, terms = np.flatnonzero(~known), np.full((~known).sum(), np.inf)
+    if S.Z is not None and not len(S.C):
+        own = up(S.diagonal()[case.features], len(S.Z))
+        terms = bracket(4 * own[outside] * largest(own, case), eigen - own[outside])
+    near = np.flatnonzero((terms >= counted / 4) | case.forced[outside])
+    for part in np.array_split(near, len(near) // 128 + 1) if len(near) else ():
+        rows = outside[part]
+        row, at = S.block(case.features[rows], case.features), np.arange(len(rows))
+        own, twice = row[at, rows].copy(), 2 * row[:, known]
         # What two signs forbid costs nothing; a forced feature counts in every row that takes more.
         signs = None if case.signs is None else case.signs[rows]
-        free = (
-            0
-            if signs is None
-            else np.where(np.outer(signs, case.signs[known]) * twice < 0, twice, 0)
+        costly = allowed(twice, None if signs is None else case.signs[known], signs) > 0
+        given = np.where(
+            costly, np.where(case.forced[rows, None], 0, np.clip(twice, -edge, edge)), twice
         )
-        given = np.where(case.forced[rows, None] | (free != 0), free, np.clip(twice, -edge, edge))
-        part[:, known] = twice - given
-        part[at, rows] = 0
-        reach = reaches(np.square(allowed(part, case.signs, signs)), case, rows)[0]
-        terms.append(bracket(reach, eigen - own))
-    return up(np.concatenate(terms), len(known) + 8)
+        row[:, known] = twice - given
+        row[at, rows] = 0
+        reach = reaches(np.square(allowed(row, case.signs, signs)), case, rows)[0]
+        terms[part] = bracket(reach, eigen - own)
+    return up(terms, len(known) + 8)
 
 
 def last_bits(S, case):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import Earlier
-from loadstone.certificates.proof_tree import ProofCase, Replayed, replay
+from loadstone.certificates.proof_tree import Each, ProofCase, Replayed, replay
 from loadstone.covariance.flipped import FlippedCovariance
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def recomputed(
     earlier: Earlier,
     known: float,
     proof: tuple[ProofCase, ...],
+    each: Each = starmap,
 ) -> Replayed:
     """What a stored proof gives for the rivals of a component of variance ``known``."""
     matrix, margin = earlier.bounded_by(S)
@@ -52,7 +54,7 @@ def recomputed(
         return Replayed(bound + margin, (everything,))
     rule, flips = view
     flipped = FlippedCovariance.of(matrix, flips)
-    found = replay(flipped, problem_of(rule), known - margin, proof)
+    found = replay(flipped, problem_of(rule), known - margin, proof, each)
     return Replayed(found.bound + margin, found.left)
 
 

@@ -9,9 +9,10 @@ optimiser and no recursion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +28,8 @@ from loadstone.certificates.proof_screening import screen
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
-
+#: Calls a function with each of several lists of arguments, in whatever way.
+Each = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterable[Any]]
 #: Largest single support of which every feature is asked whether it could be spared.
 MAX_NEEDED = 60
 
@@ -218,36 +220,59 @@ class Replayed:
 
 
 def replay(
-    S: Covariance, problem: SupportProblem, value: float, proof: Sequence[ProofCase]
+    S: Covariance,
+    problem: SupportProblem,
+    value: float,
+    proof: Sequence[ProofCase],
+    each: Each = starmap,
 ) -> Replayed:
     """Recompute what a proof proves, from the covariance and the stored numbers alone.
+
+    Cases of the same depth know nothing of each other: ``each`` may do them side by side.
 
     Raises
     ------
     CertificateError
         Where the cases form no tree.
     """
-    waiting: list[tuple[SupportProblem | None, int]] = [(problem, -1)]
-    bounds: list[float] = []
-    parents: list[int] = []
-    open_ones: list[SupportProblem] = []
+    parents = _parents(proof)
+    bounds = [value] * len(proof)
+    open_ones: dict[int, list[SupportProblem]] = {}
+    here: list[tuple[int, SupportProblem | None]] = [(0, problem)]
+    while here:
+        calls = ((S, part, value, proof[index]) for index, part in here)
+        below: dict[int, tuple[SupportProblem | None, SupportProblem | None]] = {}
+        for (index, _), (bound, left) in zip(here, each(_replayed_case, calls), strict=True):
+            bounds[index] = bound
+            feature = proof[index].feature
+            if feature is None:
+                open_ones[index] = left
+            else:
+                below[index] = cases(left[0], feature) if left else (None, None)
+        # The case with the feature follows at once, the other one after all cases of that.
+        here = [
+            (index, below[parent][index > parent + 1])
+            for index, parent in enumerate(parents)
+            if parent in below
+        ]
+    left_open = (part for index in sorted(open_ones) for part in open_ones[index])
+    return Replayed(_folded(bounds, parents, value), tuple(left_open))
+
+
+def _parents(proof: Sequence[ProofCase]) -> list[int]:
+    """The place of each case's parent; -1 for the first one."""
+    waiting, parents = [-1], []
     for index, case in enumerate(proof):
         if not waiting:
             msg = f"the proof has {len(proof)} cases, its tree only {index}"
             raise CertificateError(msg)
-        here, parent = waiting.pop()
-        bound, left = _replayed_case(S, here, value, case)
-        bounds.append(bound)
-        parents.append(parent)
-        if case.feature is None:
-            open_ones += [_with_needed(S, problem, value) for problem in left]
-            continue
-        both = cases(left[0], case.feature) if left else (None, None)
-        waiting += [(both[1], index), (both[0], index)]
-    if waiting or not bounds:
+        parents.append(waiting.pop())
+        if case.feature is not None:
+            waiting += [index, index]
+    if waiting:
         msg = f"the proof lacks {len(waiting)} of its cases"
         raise CertificateError(msg)
-    return Replayed(_folded(bounds, parents, value), tuple(open_ones))
+    return parents
 
 
 def _replayed_case(
@@ -265,9 +290,14 @@ def _replayed_case(
     if case.feature is not None and np.isfinite(standing.bound):
         return standing.bound, [left]
     if case.listed and case.duals and not left.is_leaf:
-        return listed_supports(S, left, case.duals[-1], value)
-    last = standing_without_dual(S, left, value)
-    return min(standing.bound, last.bound), [] if last.problem is None else [last.problem]
+        bound, ends = listed_supports(S, left, case.duals[-1], value)
+    else:
+        last = standing_without_dual(S, left, value)
+        bound = min(standing.bound, last.bound)
+        ends = [] if last.problem is None else [last.problem]
+    if case.feature is None:
+        ends = [_with_needed(S, end, value) for end in ends]
+    return bound, ends
 
 
 def listed_supports(

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.blas_threads import one_blas_thread
+from loadstone.blas_threads import in_parallel, one_blas_thread, refuse_jobs
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate import OPTIMAL_GAP, Certificate, refuse_impossible
@@ -25,7 +27,7 @@ from loadstone.certificates.certificate_value import (
 )
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import FIRST, Earlier, broken_earlier, broken_relation
-from loadstone.certificates.proof_tree import ProofNode, Replayed, as_list
+from loadstone.certificates.proof_tree import Each, ProofNode, Replayed, as_list
 from loadstone.certificates.search_any_constraint import propose_for
 from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.search_case import (
@@ -104,6 +106,8 @@ def prove(
         Processes that bound cases; the answer is the same for every number.
     """
     _check(constraint, loading, effort, time_limit)
+    refuse_jobs(n_jobs)
+    each = starmap if n_jobs == 1 else partial(in_parallel, n_jobs=n_jobs, batch_size=1)
     begun = time.monotonic()
     limits = Limits(gap_tol, begun + (np.inf if time_limit is None else time_limit), max_nodes)
     # Single precision leaves the norm off by 1e-7, too much for a proof.
@@ -122,10 +126,10 @@ def prove(
             found = _any_constraint(matrix, constraint, incumbent, limits, effort, progress)
         else:
             problem, flipped = problem_of(view[0]), FlippedCovariance.of(matrix, view[1])
-            found = _search_proof(flipped, problem, incumbent, limits, effort, progress, n_jobs)
+            found = _search_proof(flipped, problem, incumbent, limits, effort, progress, each)
         best = flips * incumbent.loading
         best = loading if np.array_equal(best, loading) else best / np.linalg.norm(best)
-        stated = _stated(S, measured, constraint, loading, best, found, margin, earlier)
+        stated = _stated(S, measured, constraint, loading, best, found, margin, earlier, each)
     return replace(stated, seconds=time.monotonic() - begun)
 
 
@@ -138,6 +142,7 @@ def _stated(
     found: _Found,
     margin: float,
     earlier: Earlier,
+    each: Each,
 ) -> Certificate:
     """The certificate of ``loading``: what a replay of the proof that was found says."""
     value = variance_on_support(measured, loading)
@@ -149,7 +154,8 @@ def _stated(
         # Nothing was stored, so that a replay would only do the same again.
         proven = Replayed(found.bound + margin, () if found.left is None else (found.left,))
     else:
-        proven = recomputed(S, constraint, earlier, stated_value(measured, best_loading), proof)
+        known = stated_value(measured, best_loading)
+        proven = recomputed(S, constraint, earlier, known, proof, each)
     refuse_impossible(best_value, proven.bound)
     fixed_in, fixed_out = proven.fixed(S.n_features)
     return Certificate(
@@ -222,7 +228,7 @@ def _search_proof(
     limits: Limits,
     effort: str,
     progress: Progress | None,
-    n_jobs: int,
+    each: Each,
 ) -> _Found:
     """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
     tree = ProofNode()
@@ -241,7 +247,7 @@ def _search_proof(
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
         return _Found(standing.bound, standing.problem, tree)
-    bound = branch_and_bound(S, bounded, tree, incumbent, limits, progress, n_jobs)
+    bound = branch_and_bound(S, bounded, tree, incumbent, limits, progress, each)
     return _Found(bound, standing.problem, tree)
 
 

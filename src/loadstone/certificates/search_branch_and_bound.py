@@ -7,19 +7,17 @@ proof that is written down on the way. Children start from their parent's dual.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
-from loadstone.blas_threads import one_blas_thread, refuse_jobs
+from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.proof_tree import ProofNode, Standing, apply_dual, cases
+from loadstone.certificates.proof_tree import Each, ProofNode, Standing, apply_dual, cases
 from loadstone.certificates.search_case import (
     Bounded,
     Incumbent,
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[dict[str, float]], Any]
 #: Open cases that are split together, whatever the number of processes.
-ROUND = 6
+ROUND = 24
 
 
 @dataclass(order=True)
@@ -57,44 +55,48 @@ def branch_and_bound(
     incumbent: Incumbent,
     limits: Limits,
     progress: Progress | None = None,
-    n_jobs: int = 1,
+    each: Each = starmap,
 ) -> float:
     """Split the root until the gap closes; returns the proven bound.
 
-    The worst cases are split in rounds of a fixed size, so that the answer is the same for every
-    number of processes. A progress callback that returns True ends the search where it stands.
+    The worst cases are split in rounds that do not depend on ``each``, so that the answer is the
+    same for every number of processes; a round is long, because at its end some of them wait. A
+    progress callback that returns True ends the search where it stands.
     """
     order = count()
     closed = incumbent.value
     heap = [_open(root, proof, order)]
     n_nodes = 1
-    with _workers(n_jobs) as bound_all:
-        while heap:
-            if limits.closes(-heap[0].priority, incumbent.value) or limits.out_of_time:
-                break
-            if n_nodes >= limits.max_nodes or limits.proof_bytes > limits.max_proof_bytes:
-                break
-            taken = [heapq.heappop(heap) for _ in range(min(ROUND, len(heap)))]
-            jobs = [job for node in taken for job in _split(S, node)]
-            n_nodes += len(jobs)
-            answers = bound_all(S, jobs, incumbent, limits)
-            for job, answer in zip(jobs, answers, strict=True):
-                job.child.duals, job.child.listed = answer.proof.duals, answer.proof.listed
-                limits.proof_bytes += sum(dual.pairing.nbytes for dual in job.child.duals)
-                if answer.incumbent.value > incumbent.value:
-                    incumbent.value = answer.incumbent.value
-                    incumbent.loading = answer.incumbent.loading
-            for job, answer in zip(jobs, answers, strict=True):
-                left = answer.bounded.standing
-                done = left.problem is None or left.problem.is_leaf
-                if done or limits.closes(left.bound, incumbent.value):
-                    closed = max(closed, left.bound)
-                else:
-                    heapq.heappush(heap, _open(answer.bounded, job.child, order))
-            if progress is not None:
-                bound = max(closed, -heap[0].priority) if heap else closed
-                if progress(status(bound, incumbent, len(heap))):
-                    break
+    while heap and not limits.closes(-heap[0].priority, incumbent.value):
+        if limits.out_of_time or n_nodes >= limits.max_nodes:
+            break
+        if limits.proof_bytes > limits.max_proof_bytes:
+            break
+        taken = [heapq.heappop(heap) for _ in range(min(ROUND, len(heap)))]
+        jobs = [job for node in taken for job in _split(S, node)]
+        n_nodes += len(jobs)
+        worst, n_open = -taken[0].priority, len(heap) + len(jobs)
+        answers = []
+        for answer in each(bound_case, (job.call(S, incumbent, limits) for job in jobs)):
+            answers.append(answer)
+            if progress is not None and len(answers) < len(jobs):
+                limits.hear(progress(status(worst, incumbent, n_open - len(answers))))
+        for job, answer in zip(jobs, answers, strict=True):
+            job.child.duals, job.child.listed = answer.proof.duals, answer.proof.listed
+            limits.proof_bytes += sum(dual.pairing.nbytes for dual in job.child.duals)
+            if answer.incumbent.value > incumbent.value:
+                incumbent.value = answer.incumbent.value
+                incumbent.loading = answer.incumbent.loading
+        for job, answer in zip(jobs, answers, strict=True):
+            left = answer.bounded.standing
+            done = left.problem is None or left.problem.is_leaf
+            if done or limits.closes(left.bound, incumbent.value):
+                closed = max(closed, left.bound)
+            else:
+                heapq.heappush(heap, _open(answer.bounded, job.child, order))
+        if progress is not None:
+            bound = max(closed, -heap[0].priority) if heap else closed
+            limits.hear(progress(status(bound, incumbent, len(heap))))
     return max([closed, incumbent.value, *(-node.priority for node in heap)])
 
 
@@ -105,6 +107,10 @@ class Job:
     case: SupportProblem
     parent: OpenNode
     child: ProofNode
+
+    def call(self, S: Covariance, incumbent: Incumbent, limits: Limits) -> tuple[Any, ...]:
+        """What :func:`bound_case` is called with."""
+        return S, self.case, self.parent.standing, self.parent.dual, incumbent, limits
 
 
 @dataclass
@@ -140,28 +146,6 @@ def bound_case(
     return Answer(bounded, proof, known)
 
 
-Bounder = Callable[[Any, list[Job], Incumbent, Limits], list[Answer]]
-
-
-@contextmanager
-def _workers(n_jobs: int) -> Iterator[Bounder]:
-    """What bounds all cases of a round: one after the other, or in processes."""
-    refuse_jobs(n_jobs)
-    if n_jobs == 1:
-        yield lambda S, jobs, incumbent, limits: [
-            bound_case(S, job.case, job.parent.standing, job.parent.dual, incumbent, limits)
-            for job in jobs
-        ]
-        return
-    with Parallel(n_jobs=n_jobs, backend="loky", max_nbytes="256K") as parallel:
-        yield lambda S, jobs, incumbent, limits: parallel(
-            delayed(bound_case)(
-                S, job.case, job.parent.standing, job.parent.dual, incumbent, limits
-            )
-            for job in jobs
-        )
-
-
 def status(bound: float, incumbent: Incumbent, n_open: int) -> dict[str, float]:
     """What a progress callback is told."""
     value = incumbent.value
@@ -189,8 +173,10 @@ def _bound_child(
     limits: Limits,
 ) -> Bounded:
     """Instant bounds first, the parent's dual next, a few warm-started steps last."""
-    standing = first_standing(S, case, incumbent)
     fractional = np.full(case.features.size, 0.5)
+    if limits.out_of_time:
+        return Bounded(Standing(above.bound, "branch and bound", case), dual, fractional)
+    standing = first_standing(S, case, incumbent)
     standing = _capped(standing, above.bound)
     if standing.problem is None or case.is_leaf or dual is None:
         return Bounded(standing, dual, fractional)
