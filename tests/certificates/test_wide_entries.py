@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from loadstone import certify
-from loadstone.certificates import bound_dual, bound_instant, search_working_set
+from loadstone.certificates import bound_instant, bound_outside, search_working_set
 from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.bound_wide_entries import largest_entries
 from loadstone.certificates.problem import SupportProblem
@@ -87,7 +87,7 @@ def test_a_dual_proves_the_same_out_of_core_and_no_support_beats_it(name, seed):
 @pytest.mark.parametrize("n_rows", [0, 1, 4])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_rows_out_of_reach_keep_a_limit_that_holds(name, n_rows, monkeypatch):
-    monkeypatch.setattr(bound_dual, "rows_in_reach", lambda S: n_rows)
+    monkeypatch.setattr(bound_outside, "rows_in_reach", lambda S: n_rows)
     for seed in range(4):
         S, whole = covariances(data(seed))
         problem = SupportProblem.of(N_FEATURES, 4, **PROBLEMS[name])

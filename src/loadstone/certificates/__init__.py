@@ -19,7 +19,8 @@ for numbers that make it strong. The beginning of a file's name says which kind 
 ==============  =================================================================
 
 Who wants to trust a certificate reads, in this order, ``problem``, ``problem_after``,
-``bound_eigenvalue``, ``bound_dual`` (the inequality), ``bound_instant``,
+``bound_eigenvalue``, ``bound_rows``, ``bound_dual`` (the inequality), ``bound_outside``
+(features a dual does not know), ``bound_instant``,
 ``bound_sample_space`` and ``bound_wide_entries`` (very many features, out of core),
 ``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets),
 ``bound_every_support`` (few groups, exactly),

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import (
-    Dual,
-    Evaluation,
+from loadstone.certificates.bound_dual import Dual, Evaluation, evaluate
+from loadstone.certificates.bound_rows import (
     best_squares,
     bracket,
     counted_squares,
-    evaluate,
     limited_squares,
     reach_limits,
 )
