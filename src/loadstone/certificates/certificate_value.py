@@ -34,8 +34,12 @@ def recomputed(
     known: float,
     proof: tuple[ProofCase, ...],
     each: Each = starmap,
+    claimed: float = -np.inf,
 ) -> Replayed:
-    """What a stored proof gives for the rivals of a component of variance ``known``."""
+    """What a stored proof gives for the rivals of a component of variance ``known``.
+
+    Nothing better than ``claimed`` is looked for.
+    """
     matrix, margin = earlier.bounded_by(S)
     view = as_cardinality(constraint)
     if view is None:
@@ -54,7 +58,7 @@ def recomputed(
         return Replayed(bound + margin, (everything,))
     rule, flips = view
     flipped = FlippedCovariance.of(matrix, flips)
-    found = replay(flipped, problem_of(rule), known - margin, proof, each)
+    found = replay(flipped, problem_of(rule), known - margin, proof, each, claimed - margin)
     return Replayed(found.bound + margin, found.left)
 
 

@@ -225,10 +225,12 @@ def replay(
     value: float,
     proof: Sequence[ProofCase],
     each: Each = starmap,
+    claimed: float = -np.inf,
 ) -> Replayed:
     """Recompute what a proof proves, from the covariance and the stored numbers alone.
 
-    Cases of the same depth know nothing of each other: ``each`` may do them side by side.
+    Cases of the same depth know nothing of each other: ``each`` may do them side by side. Where
+    the duals of a case prove what is ``claimed``, nothing better is looked for.
 
     Raises
     ------
@@ -240,7 +242,7 @@ def replay(
     open_ones: dict[int, list[SupportProblem]] = {}
     here: list[tuple[int, SupportProblem | None]] = [(0, problem)]
     while here:
-        calls = ((S, part, value, proof[index]) for index, part in here)
+        calls = ((S, part, value, proof[index], claimed) for index, part in here)
         below: dict[int, tuple[SupportProblem | None, SupportProblem | None]] = {}
         for (index, _), (bound, left) in zip(here, each(_replayed_case, calls), strict=True):
             bounds[index] = bound
@@ -276,7 +278,11 @@ def _parents(proof: Sequence[ProofCase]) -> list[int]:
 
 
 def _replayed_case(
-    S: Covariance, problem: SupportProblem | None, value: float, case: ProofCase
+    S: Covariance,
+    problem: SupportProblem | None,
+    value: float,
+    case: ProofCase,
+    claimed: float = -np.inf,
 ) -> tuple[float, list[SupportProblem]]:
     """The bound of one case, its children left aside, and what is still open."""
     if problem is None:
@@ -291,6 +297,8 @@ def _replayed_case(
         return standing.bound, [left]
     if case.listed and case.duals and not left.is_leaf:
         bound, ends = listed_supports(S, left, case.duals[-1], value)
+    elif value < standing.bound <= claimed and not left.is_leaf:
+        return standing.bound, [left]
     else:
         last = standing_without_dual(S, left, value)
         bound = min(standing.bound, last.bound)

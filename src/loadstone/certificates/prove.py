@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 EFFORTS = ("instant", "standard", "full")
 #: Smoothing levels beyond the usual ones, before cases are distinguished.
 FINE_LEVELS = (3e-4, 1e-4)
+#: Relative room for two computations of one bound.
+CLAIM_ROOM = 1e-10
 #: Rounds of a growing working set; out of core each of them may take two passes.
 ROUNDS, ROUNDS_OUT_OF_CORE = 12, 3
 #: Cases of signs on a single support that "standard" may distinguish, and their work.
@@ -155,7 +157,8 @@ def _stated(
         proven = Replayed(found.bound + margin, () if found.left is None else (found.left,))
     else:
         known = stated_value(measured, best_loading)
-        proven = recomputed(S, constraint, earlier, known, proof, each)
+        claimed = found.bound + margin + CLAIM_ROOM * abs(found.bound)
+        proven = recomputed(S, constraint, earlier, known, proof, each, claimed)
     refuse_impossible(best_value, proven.bound)
     fixed_in, fixed_out = proven.fixed(S.n_features)
     return Certificate(

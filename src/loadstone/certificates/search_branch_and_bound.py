@@ -26,7 +26,7 @@ from loadstone.certificates.search_case import (
     symmetric_block,
     tighten,
 )
-from loadstone.certificates.search_working_set import LARGEST_SIZE, tighten_large
+from loadstone.certificates.search_working_set import LARGEST_SIZE, tighten_child
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -176,8 +176,11 @@ def _bound_child(
     fractional = np.full(case.features.size, 0.5)
     if limits.out_of_time:
         return Bounded(Standing(above.bound, "branch and bound", case), dual, fractional)
-    standing = first_standing(S, case, incumbent)
-    standing = _capped(standing, above.bound)
+    if dual is not None and case.features.size > LARGEST_SIZE and not case.is_leaf:
+        known = Standing(above.bound, "branch and bound", case)
+        start = dual.restrict_to(case.features)
+        return tighten_child(S, known, proof, incumbent, limits, start=start)
+    standing = _capped(first_standing(S, case, incumbent), above.bound)
     if standing.problem is None or case.is_leaf or dual is None:
         return Bounded(standing, dual, fractional)
     before = above.problem
@@ -185,10 +188,6 @@ def _bound_child(
         # Knowing a sign changes no bound, only what the leaves below have to enumerate.
         return Bounded(standing, dual, fractional)
     inherited = dual.restrict_to(case.features)
-    if case.features.size > LARGEST_SIZE:
-        return tighten_large(
-            S, standing, proof, incumbent, limits, start=inherited, n_steps=20, max_rounds=2
-        )
     tried = _capped(apply_dual(S, standing, inherited, incumbent.value), standing.bound)
     if tried.problem is None or limits.closes(tried.bound, incumbent.value):
         proof.duals.append(inherited)
