@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -78,7 +78,7 @@ def in_parallel(
     f: Callable[..., Any],
     calls: Iterable[tuple[Any, ...]],
     n_jobs: int | None,
-    batch_size: int | Literal["auto"] = "auto",
+    **options: Any,
 ) -> Iterator[Any]:
     """``f(*call)`` of each call in order, by joblib, with one BLAS thread for each.
 
@@ -90,8 +90,8 @@ def in_parallel(
         The arguments of each call.
     n_jobs : int or None
         How many run at a time; ``None`` for one, unless a joblib context says otherwise.
-    batch_size : int or "auto"
-        Calls that are handed over together; one where they take unequally long.
+    **options
+        Of joblib's ``Parallel``, such as ``batch_size``.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def in_parallel(
     from sklearn.utils.parallel import Parallel, delayed
 
     refuse_jobs(n_jobs)
-    found: Iterator[Any] = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=batch_size)(
+    found: Iterator[Any] = Parallel(n_jobs=n_jobs, return_as="generator", **options)(
         delayed(_with_one_thread)(f, call) for call in calls
     )
     return found

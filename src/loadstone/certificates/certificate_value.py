@@ -16,7 +16,8 @@ from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import Earlier
-from loadstone.certificates.proof_tree import Each, ProofCase, Replayed, replay
+from loadstone.certificates.proof_rounds import Each
+from loadstone.certificates.proof_tree import ProofCase, Replayed, replay
 from loadstone.covariance.flipped import FlippedCovariance
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ optimiser and no recursion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -23,13 +23,12 @@ from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.certificates.proof_enumeration import enumerated, open_supports
+from loadstone.certificates.proof_rounds import Each, in_rounds, size_of_round
 from loadstone.certificates.proof_screening import screen
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
-#: Calls a function with each of several lists of arguments, in whatever way.
-Each = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterable[Any]]
 #: Largest single support of which every feature is asked whether it could be spared.
 MAX_NEEDED = 60
 
@@ -229,8 +228,8 @@ def replay(
 ) -> Replayed:
     """Recompute what a proof proves, from the covariance and the stored numbers alone.
 
-    Cases of the same depth know nothing of each other: ``each`` may do them side by side. Where
-    the duals of a case prove what is ``claimed``, nothing better is looked for.
+    Cases of which none is part of another may be done side by side by ``each``. Where the duals
+    of a case prove what is ``claimed``, nothing better is looked for.
 
     Raises
     ------
@@ -240,23 +239,24 @@ def replay(
     parents = _parents(proof)
     bounds = [value] * len(proof)
     open_ones: dict[int, list[SupportProblem]] = {}
-    here: list[tuple[int, SupportProblem | None]] = [(0, problem)]
-    while here:
-        calls = ((S, part, value, proof[index], claimed) for index, part in here)
-        below: dict[int, tuple[SupportProblem | None, SupportProblem | None]] = {}
-        for (index, _), (bound, left) in zip(here, each(_replayed_case, calls), strict=True):
-            bounds[index] = bound
-            feature = proof[index].feature
+    waiting: list[tuple[int, SupportProblem | None]] = [(0, problem)]
+    # The case with a feature follows at once, the one without it after all cases of that.
+    without = {parent: index for index, parent in enumerate(parents)}
+
+    def take() -> list[tuple[int, tuple[Any, ...]]]:
+        taken = [waiting.pop() for _ in range(size_of_round(len(waiting)))]
+        return [(index, (S, part, value, proof[index], claimed)) for index, part in taken]
+
+    def done(indices: list[int], answers: Iterator[tuple[float, list[SupportProblem]]]) -> None:
+        for index, (bound, left) in zip(indices, answers, strict=True):
+            bounds[index], feature = bound, proof[index].feature
             if feature is None:
                 open_ones[index] = left
-            else:
-                below[index] = cases(left[0], feature) if left else (None, None)
-        # The case with the feature follows at once, the other one after all cases of that.
-        here = [
-            (index, below[parent][index > parent + 1])
-            for index, parent in enumerate(parents)
-            if parent in below
-        ]
+                continue
+            both = cases(left[0], feature) if left else (None, None)
+            waiting.extend([(without[index], both[1]), (index + 1, both[0])])
+
+    in_rounds(_replayed_case, take, done, each)
     left_open = (part for index in sorted(open_ones) for part in open_ones[index])
     return Replayed(_folded(bounds, parents, value), tuple(left_open))
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from loadstone.certificates.certificate_value import (
 )
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import FIRST, Earlier, broken_earlier, broken_relation
-from loadstone.certificates.proof_tree import Each, ProofNode, Replayed, as_list
+from loadstone.certificates.proof_rounds import Each
+from loadstone.certificates.proof_tree import ProofNode, Replayed, as_list
 from loadstone.certificates.search_any_constraint import propose_for
 from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.search_case import (
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 EFFORTS = ("instant", "standard", "full")
 #: Smoothing levels beyond the usual ones, before cases are distinguished.
 FINE_LEVELS = (3e-4, 1e-4)
+#: Cases take unequally long, and are handed over in rounds that overlap: no files between them.
+ONE_BY_ONE: dict[str, Any] = {"batch_size": 1, "max_nbytes": None}
 #: Relative room for two computations of one bound.
 CLAIM_ROOM = 1e-10
 #: Rounds of a growing working set; out of core each of them may take two passes.
@@ -109,7 +112,7 @@ def prove(
     """
     _check(constraint, loading, effort, time_limit)
     refuse_jobs(n_jobs)
-    each = starmap if n_jobs == 1 else partial(in_parallel, n_jobs=n_jobs, batch_size=1)
+    each = starmap if n_jobs == 1 else partial(in_parallel, n_jobs=n_jobs, **ONE_BY_ONE)
     begun = time.monotonic()
     limits = Limits(gap_tol, begun + (np.inf if time_limit is None else time_limit), max_nodes)
     # Single precision leaves the norm off by 1e-7, too much for a proof.

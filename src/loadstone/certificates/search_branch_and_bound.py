@@ -7,7 +7,7 @@ proof that is written down on the way. Children start from their parent's dual.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, starmap
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ import numpy as np
 from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array, SupportProblem
-from loadstone.certificates.proof_tree import Each, ProofNode, Standing, apply_dual, cases
+from loadstone.certificates.proof_rounds import Each, in_rounds, size_of_round
+from loadstone.certificates.proof_tree import ProofNode, Standing, apply_dual, cases
 from loadstone.certificates.search_case import (
     Bounded,
     Incumbent,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
 Progress = Callable[[dict[str, float]], Any]
-#: Open cases that are split together, whatever the number of processes.
-ROUND = 24
 
 
 @dataclass(order=True)
@@ -60,47 +59,92 @@ def branch_and_bound(
     """Split the root until the gap closes; returns the proven bound.
 
     The worst cases are split in rounds that do not depend on ``each``, so that the answer is the
-    same for every number of processes; a round is long, because at its end some of them wait. A
-    progress callback that returns True ends the search where it stands.
+    same for every number of processes. A progress callback that returns True ends the search
+    where it stands.
     """
-    order = count()
-    closed = incumbent.value
-    heap = [_open(root, proof, order)]
-    n_nodes = 1
-    while heap and not limits.closes(-heap[0].priority, incumbent.value):
-        if limits.out_of_time or n_nodes >= limits.max_nodes:
-            break
-        if limits.proof_bytes > limits.max_proof_bytes:
-            break
-        taken = [heapq.heappop(heap) for _ in range(min(ROUND, len(heap)))]
-        jobs = [job for node in taken for job in _split(S, node)]
-        n_nodes += len(jobs)
-        worst, n_open = -taken[0].priority, len(heap) + len(jobs)
-        answers = []
-        for answer in each(bound_case, (job.call(S, incumbent, limits) for job in jobs)):
-            answers.append(answer)
-            if progress is not None and len(answers) < len(jobs):
-                limits.hear(progress(status(worst, incumbent, n_open - len(answers))))
-        for job, answer in zip(jobs, answers, strict=True):
-            job.child.duals, job.child.listed = answer.proof.duals, answer.proof.listed
-            limits.proof_bytes += sum(dual.pairing.nbytes for dual in job.child.duals)
-            if answer.incumbent.value > incumbent.value:
-                incumbent.value = answer.incumbent.value
-                incumbent.loading = answer.incumbent.loading
-        for job, answer in zip(jobs, answers, strict=True):
-            left = answer.bounded.standing
-            done = left.problem is None or left.problem.is_leaf
-            if done or limits.closes(left.bound, incumbent.value):
-                closed = max(closed, left.bound)
-            else:
-                heapq.heappush(heap, _open(answer.bounded, job.child, order))
-        if progress is not None:
-            bound = max(closed, -heap[0].priority) if heap else closed
-            limits.hear(progress(status(bound, incumbent, len(heap))))
-    return max([closed, incumbent.value, *(-node.priority for node in heap)])
+    search = _Search(S, incumbent, limits, progress, closed=incumbent.value)
+    search.add(root, proof)
+    in_rounds(bound_case, search.take, search.done, each)
+    return search.bound
 
 
 @dataclass
+class _Search:
+    """Cases that are open, those that are being bounded, and what is proven of the others."""
+
+    S: Covariance
+    incumbent: Incumbent
+    limits: Limits
+    progress: Progress | None
+    closed: float
+    heap: list[OpenNode] = field(default_factory=list)
+    asked: list[Job] = field(default_factory=list)
+    n_nodes: int = 1
+    order: Iterator[int] = field(default_factory=count)
+
+    @property
+    def bound(self) -> float:
+        """What is proven of all cases."""
+        waiting = [job.parent.standing.bound for job in self.asked]
+        worst = [] if not self.heap else [-self.heap[0].priority]
+        return max([self.closed, self.incumbent.value, *waiting, *worst])
+
+    def add(self, bounded: Bounded, proof: ProofNode) -> None:
+        """Another open case."""
+        standing = bounded.standing
+        node = OpenNode(
+            -standing.bound, next(self.order), standing, proof, bounded.dual, bounded.fractional
+        )
+        heapq.heappush(self.heap, node)
+
+    def take(self) -> list[tuple[Job, tuple[Any, ...]]]:
+        """The worst cases, split; none where the search is to end."""
+        limits, heap = self.limits, self.heap
+        if not heap or limits.closes(-heap[0].priority, self.incumbent.value):
+            return []
+        if limits.out_of_time or self.n_nodes >= limits.max_nodes:
+            return []
+        if limits.proof_bytes > limits.max_proof_bytes:
+            return []
+        taken = [heapq.heappop(heap) for _ in range(size_of_round(len(heap)))]
+        jobs = [job for node in taken for job in _split(self.S, node)]
+        self.n_nodes += len(jobs)
+        self.asked += jobs
+        # Answers to the round before come later, and must not count in this one.
+        known = replace(self.incumbent)
+        return [(job, job.call(self.S, known, limits)) for job in jobs]
+
+    def done(self, jobs: list[Job], answers: Iterator[Answer]) -> None:
+        """What was found of a round; the cases that stay open."""
+        found = []
+        for answer in answers:
+            found.append(answer)
+            if len(found) < len(jobs):
+                self.tell(len(jobs) - len(found))
+        for job, answer in zip(jobs, found, strict=True):
+            self.asked.remove(job)
+            job.child.duals, job.child.listed = answer.proof.duals, answer.proof.listed
+            self.limits.proof_bytes += sum(dual.pairing.nbytes for dual in job.child.duals)
+            if answer.incumbent.value > self.incumbent.value:
+                self.incumbent.value = answer.incumbent.value
+                self.incumbent.loading = answer.incumbent.loading
+        for job, answer in zip(jobs, found, strict=True):
+            left = answer.bounded.standing
+            is_done = left.problem is None or left.problem.is_leaf
+            if is_done or self.limits.closes(left.bound, self.incumbent.value):
+                self.closed = max(self.closed, left.bound)
+            else:
+                self.add(answer.bounded, job.child)
+        self.tell(0)
+
+    def tell(self, n_unanswered: int) -> None:
+        """Report how far it is, and hear whether that is enough."""
+        if self.progress is not None:
+            n_open = len(self.heap) + n_unanswered
+            self.limits.hear(self.progress(status(self.bound, self.incumbent, n_open)))
+
+
+@dataclass(eq=False)
 class Job:
     """A case to bound, where it comes from, and where its proof goes."""
 
@@ -150,17 +194,6 @@ def status(bound: float, incumbent: Incumbent, n_open: int) -> dict[str, float]:
     """What a progress callback is told."""
     value = incumbent.value
     return {"bound": bound, "incumbent": value, "gap": max(0.0, bound - value), "open": n_open}
-
-
-def _open(bounded: Bounded, proof: ProofNode, order: Any) -> OpenNode:
-    return OpenNode(
-        -bounded.standing.bound,
-        next(order),
-        bounded.standing,
-        proof,
-        bounded.dual,
-        bounded.fractional,
-    )
 
 
 def _bound_child(
