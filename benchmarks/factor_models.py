@@ -16,6 +16,7 @@ import json
 import os
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def overlapping(seed, n=200, d=30, r=5, k=6):
     return rng.normal(size=(n, r)) @ W.T + rng.normal(size=(n, d)), W
 
 
-def simulation1(seed, n=100, d=10, r=2, signal=1.0, spread=0.0, tails=None):
+def simulation1(seed, n=100, d=10, r=2, signal=1.0, spread=0.0, tails=None, with_scores=False):
     """Simulation 1 of Ulfarsson & Solo, with more features, components, other noise."""
     rng = np.random.default_rng(seed)
     W = np.zeros((d, r))
@@ -64,7 +65,9 @@ def simulation1(seed, n=100, d=10, r=2, signal=1.0, spread=0.0, tails=None):
     if tails is not None:
         noise /= np.sqrt(tails / (tails - 2))
     sd = np.sqrt(10.0) * np.exp(spread * rng.normal(size=d))
-    return rng.normal(size=(n, r)) @ W.T + sd * noise, W
+    scores = rng.normal(size=(n, r))
+    X = scores @ W.T + sd * noise
+    return (X, W, scores) if with_scores else (X, W)
 
 
 def noise_alone(seed, n=200, d=30, spread=0.0):
@@ -99,6 +102,18 @@ def keep(row):
             file.write(json.dumps(row) + "\n")
 
 
+def is_kept(row):
+    """Whether the results hold a row of this line and these seeds, so that a run can be resumed."""
+    if results is None or not Path(results).exists():
+        return False
+    return any(row.items() <= there.items() for there in map(what_was_run, rows_of(results)))
+
+
+def what_was_run(row):
+    """The part of a row that says what was run."""
+    return {name: row.get(name) for name in ("line", "standardised", "seeds")}
+
+
 def count(name, design, seeds):
     """Exact supports and right numbers of components, both models, standardised or not."""
     for standardize in (False, True):
@@ -107,6 +122,8 @@ def count(name, design, seeds):
             "l0": L0Search(noise="free" if standardize else "auto"),
         }
         row = {"line": name, "standardised": standardize, "seeds": [min(seeds), max(seeds)]}
+        if is_kept(row):
+            continue
         for label, solver in solvers.items():
             missed, size = [], 0
             start = time.process_time()
@@ -126,8 +143,30 @@ def count(name, design, seeds):
 
 
 def sections(seeds):
-    for n, d in ((50, 10), (200, 10), (400, 10), (200, 100), (200, 500)):
+    for n, d in product((50, 200, 400), (10, 100, 500)):
         count(f"6.1, N={n}, d={d}", lambda s, n=n, d=d: two_factors(s, n, d), seeds)
+
+
+def known_scores(design, seeds):
+    """How many data sets tell the truth where the scores are known: a limit of the data.
+
+    With the scores given a loading is a regression coefficient. The truth can be found at all
+    where every true one has a larger t-value than every zero; with one threshold for all data
+    sets in fewer of them, how many is told of the best threshold.
+    """
+    limits = []
+    for seed in seeds:
+        X, W, scores = design(seed)
+        X = X - X.mean(axis=0)
+        scores = scores - scores.mean(axis=0)
+        slopes = np.linalg.lstsq(scores, X, rcond=None)[0]
+        noise = np.sqrt(np.mean((X - scores @ slopes) ** 2, axis=0))
+        spread = np.sqrt(np.diag(np.linalg.inv(scores.T @ scores)))
+        t = np.abs(slopes / (noise * spread[:, None])).T
+        limits.append((t[W == 0].max(), t[W != 0].min()))
+    low, high = np.array(limits).T
+    at_one = [int(((low < cut) & (cut <= high)).sum()) for cut in high]
+    return {"separable": int((low < high).sum()), "at_one_threshold": max(at_one)}
 
 
 def overlapping_lines(seeds):
@@ -137,6 +176,9 @@ def overlapping_lines(seeds):
 
 def unequal(seeds):
     count("heteroscedastic 1, M=30, T=300", lambda s: simulation1(s, 300, 30, spread=1.0), seeds)
+    known = known_scores(lambda s: simulation1(s, 300, 30, spread=1.0, with_scores=True), seeds)
+    row = {"line": "heteroscedastic 1, scores known", "seeds": [min(seeds), max(seeds)]}
+    keep({**row, **known})
     count("t5, M=30, T=300", lambda s: simulation1(s, 300, 30, tails=5), seeds)
 
 
@@ -363,7 +405,7 @@ def factor_analysis(train, q):
 
 
 #: Most components of our models: few where there are few rows, or where a fit is dear.
-MOST, MOST_FEW_ROWS, MOST_MANY_VALUES = 20, 8, 12
+MOST, MOST_FEW_ROWS, MOST_MANY_VALUES = 20, 8, 16
 FEW_ROWS, MANY_VALUES = 100, 1e6
 #: Numbers of components of the rivals, as far as the data goes.
 SIZES = (*range(1, 9), 10, 12, 15, 20, 30, 40, 60, 80, 120)
@@ -393,25 +435,31 @@ def n_splits(X):
 
 
 def bayes_walk(S, test, most):
-    """Held-out densities of 1, 2, ... components as fitted, and the model that the bound chooses."""
+    """Held-out densities of 1, 2, ... components, and the model that the bound chooses.
+
+    Densities of the models as they are returned, then of posterior means, in which no loading is
+    exactly zero (``inclusion_threshold=0, refit=False``).
+    """
     samples, solver = samples_of(S), SparseFactors()
-    growth, densities, best = solver.growth(), [], None
+    growth, densities, averages, best = solver.growth(), [], [], None
     for state in growth.sequence(samples):
         clean = growth.cleaned(samples, state)
         fit = solver.finished(samples, Found(clean, {clean.n_components: clean}), Counter())
         densities.append(density(fit.model, test))
+        averaged = FactorModel(clean.law.mean[0].T, 1.0 / clean.noise.precision[0])
+        averages.append(density(averaged, test))
         if best is None or fit.lower_bound > best.lower_bound:
             best = fit
         null = state.n_components > 1 and clean.n_components < state.n_components - 1
         if state.n_components == most or null:
             break
-    return densities[1:], best.model
+    return densities[1:], averages[1:], best.model
 
 
 def l0_walk(S, test, most):
     solver = L0Search(noise="free")
     fit = solver(S, range(most + 1))
-    return [density(fit.model, test)], fit.model
+    return [density(fit.model, test)], None, fit.model
 
 
 WALKS = {"bayes": bayes_walk, "l0": l0_walk}
@@ -435,6 +483,13 @@ def agreement(one, two):
     return float((cosines.max(axis=0).mean() + cosines.max(axis=1).mean()) / 2)
 
 
+def up_to(most, densities):
+    """A curve of ``most`` sizes: where a walk ended, it stays."""
+    if densities is None:
+        return None
+    return np.pad(densities, (0, most - len(densities)), mode="edge")
+
+
 def real_row(name, label):
     """One model on one data set: components, sizes, held-out densities, stability."""
     X = real_data(name)
@@ -443,18 +498,19 @@ def real_row(name, label):
     walk, most, rng = WALKS[label], most_components(X), np.random.default_rng(11)
     whole = covariance_of(X, standardize=True)[0]
     start = time.process_time()
-    model = walk(whole, np.zeros((2, X.shape[1])), most)[1]
+    model = walk(whole, np.zeros((2, X.shape[1])), most)[-1]
     seconds = time.process_time() - start
-    chosen, rows, best, cosines = [], [], [], []
+    chosen, rows, best, averaged, cosines = [], [], [], [], []
     for _ in range(n_splits(X)):
         part = rng.permutation(len(X)) % 2 == 0
         found = []
         for half in (part, ~part):
             train, test, varies = scaled_halves(X, half)
-            densities, fit = walk(covariance_of(train)[0], test, most)
+            densities, averages, fit = walk(covariance_of(train)[0], test, most)
             chosen.append(density(fit, test))
             rows.append(by_rows(label, train, densities, most))
-            best.append(np.pad(densities, (0, most - len(densities)), mode="edge"))
+            best.append(up_to(most, densities))
+            averaged.append(up_to(most, averages))
             W = np.zeros((X.shape[1], fit.n_components))
             W[varies] = fit.loadings
             found.append(W)
@@ -471,6 +527,7 @@ def real_row(name, label):
         "by_rows": None if None in rows else float(np.mean(rows)),
         "best": float(curve.max()),
         "best_size": int(np.argmax(curve)) + 1,
+        "averaged": None if averaged[0] is None else float(np.mean(averaged, axis=0).max()),
         "stability": float(np.mean(cosines)),
         "seconds": seconds,
     }
@@ -516,7 +573,8 @@ def real_table(rows):
     """Markdown of the rows of real data."""
     found = {(row["data"], row["model"]): row for row in rows if "data" in row}
     names = ("data", "model", "components", "features of each", "by bound", "by rows")
-    lines = [f"| {' | '.join(names)} | at best size | stability |", "|---" * 8 + "|"]
+    head = f"| {' | '.join(names)} | at best size | posterior means | stability |"
+    lines = [head, "|---" * 9 + "|"]
     labels = (*WALKS, "FactorAnalysis", "PCA")
     kept = [found.get((name, label)) for name in NAMES for label in labels]
     lines += [f"| {' | '.join(cells(row))} |" for row in kept if row is not None]
@@ -525,7 +583,7 @@ def real_table(rows):
 
 def known_truth_table(rows):
     """Markdown of exact supports where the truth is known."""
-    found = {(row["line"], row["standardised"]): row for row in rows if "line" in row}
+    found = {(row["line"], row["standardised"]): row for row in rows if "standardised" in row}
     head = "| data | bayes | bayes, standardised | l0 | l0, standardised |"
     lines = [head, "|---" * 5 + "|"]
     for line in dict.fromkeys(name for name, _ in found):
@@ -557,7 +615,8 @@ def cells(row):
     stability = f"{row['stability']:.2f}" if row["model"] in WALKS else ""
     # What an earlier model gave is marked.
     model = row["model"] + ("*" if row.get("former") else "")
-    return [f"{row['data']} {n} x {d}", model, *own, best, stability]
+    averaged = "" if row.get("averaged") is None else f"{row['averaged']:.2f}"
+    return [f"{row['data']} {n} x {d}", model, *own, best, averaged, stability]
 
 
 LINES = {

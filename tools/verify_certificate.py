@@ -286,20 +286,21 @@ def largest(terms, case):
     return up(float(terms[case.forced].sum() + free), len(terms))
 
 
-def reaches(Q, case, rows=None, limits=None):
+def reaches(Q, case, rows=None, limits=None, columns=slice(None)):
     """Row by row the largest sum over a support with the row's own feature, its own entry zero.
 
     Also the smallest entry that is counted: up to it further ones may join the row at no cost.
-    With ``limits``, as if any number of entries of that size had joined.
+    With ``limits``, as if any number of entries of that size had joined. Q may have some columns
+    only, if there are no groups.
     """
-    rows = np.arange(len(Q)) if rows is None else rows
+    rows, forced = np.arange(len(Q)) if rows is None else rows, case.forced[columns]
     if case.labels is not None:
         names, mine = np.unique(case.labels, return_inverse=True)
         sums = [best_of(Q[:, mine == g], case.per_group) for g in range(len(names))]
         others = np.where(mine[rows, None] == np.arange(len(names)), 0, np.column_stack(sums))
         own = np.where(mine[rows, None] == mine, Q, 0)
         return best_of(own, case.per_group - 1) + best_of(others, case.size - 1), None
-    free, room = Q[:, ~case.forced], case.room - ~case.forced[rows]
+    free, room = Q[:, ~forced], case.room - ~case.forced[rows]
     if limits is None:
         limits = np.zeros(len(Q))
     else:
@@ -308,7 +309,7 @@ def reaches(Q, case, rows=None, limits=None):
     free = np.partition(free, width - most, axis=1)[:, width - most :] if most else free[:, :0]
     free, count = -np.sort(-free, axis=1), np.clip(room, 0, width)
     sums = np.cumsum(np.pad(free, ((0, 0), (1, 0))), axis=1)[at, count]
-    reach = Q[:, case.forced].sum(1) + sums + np.maximum(room - width, 0) * limits
+    reach = Q[:, forced].sum(1) + sums + np.maximum(room - width, 0) * limits
     edge = limits if not most else np.where(room >= width, limits, free[at, count - 1])
     return reach, np.where(room > 0, edge, np.inf)
 
@@ -317,6 +318,8 @@ def allowed(P, signs, row_signs=None):
     """What entries can contribute: |P_ij|, or the part that two given signs leave."""
     if signs is None:
         return np.abs(P)
+    if (signs > 0).all() and (row_signs is None or (row_signs > 0).all()):
+        return np.maximum(P, 0)
     pair = np.outer(signs if row_signs is None else row_signs, signs)
     return np.where(pair == 0, np.abs(P), np.maximum(pair * P, 0))
 
@@ -356,29 +359,44 @@ def evaluate(S, case, dual):
     terms[known], edge = terms_of(inside, P, tau, L, limits)
     if not known.all():
         need(case.labels is None, "a dual must know every feature of groups")
-        terms[~known] = terms_outside(S, case, known, np.sqrt(edge), eigen)
+        counted = -np.sort(-terms[known])[: case.size].min() if known.sum() >= case.size else 0.0
+        terms[~known] = terms_outside(S, case, known, np.sqrt(edge), eigen, counted)
     return eigen + largest(terms, case) + last_bits(S, case), eigen, terms
 
 
-def terms_outside(S, case, known, edge, eigen):
-    """w_i of features the dual does not know: p_ij takes what row j cannot bear of 2 A_ij."""
-    outside, terms = np.flatnonzero(~known), []
-    for rows in np.array_split(outside, len(outside) // 128 + 1):
-        part, at = S.block(case.features[rows], case.features), np.arange(len(rows))
-        own, twice = part[at, rows].copy(), 2 * part[:, known]
-        # What two signs forbid costs nothing; a forced feature counts in every row that takes more.
-        signs = None if case.signs is None else case.signs[rows]
-        free = (
-            0
-            if signs is None
-            else np.where(np.outer(signs, case.signs[known]) * twice < 0, twice, 0)
-        )
-        given = np.where(case.forced[rows, None] | (free != 0), free, np.clip(twice, -edge, edge))
-        part[:, known] = twice - given
-        part[at, rows] = 0
-        reach = reaches(np.square(allowed(part, case.signs, signs)), case, rows)[0]
-        terms.append(bracket(reach, eigen - own))
-    return up(np.concatenate(terms), len(known) + 8)
+def terms_outside(S, case, known, edge, eigen, counted):
+    """w_i of features the dual does not know: p_ij takes what row j cannot bear of 2 A_ij.
+
+    A covariance of samples obeys A_ij^2 <= A_ii A_jj. Where that keeps w_i far below what is
+    ``counted`` (for all j, then for those the dual does not know), the row is not formed.
+    """
+    outside, own = np.flatnonzero(~known), up(S.diagonal()[case.features], len(case.features))
+    terms, stages = np.full(len(outside), np.inf), [(np.ones(len(known), bool), 0.0)]
+    if S.Z is not None and not len(S.C):
+        terms = bracket(4 * own[outside] * largest(own, case), eigen - own[outside])
+        stages = [(known, largest(own[~known], case.keep(~known))), *stages]
+    for columns, beyond in stages:
+        near = np.flatnonzero((terms >= counted / 4) | case.forced[outside])
+        for part in np.array_split(near, len(near) // 128 + 1) if len(near) else ():
+            rows = outside[part]
+            reach = row_reach(S, case, known, columns, rows, edge) + own[rows] * beyond
+            terms[part] = bracket(reach, eigen - own[rows])
+    return up(terms, len(known) + 8)
+
+
+def row_reach(S, case, known, columns, rows, edge):
+    """phi_i^2 of rows the dual does not know, as far as some columns go."""
+    at, known, row_signs = case.features[columns], known[columns], None
+    row, signs = S.block(case.features[rows], at), case.signs
+    if signs is not None:
+        row_signs, signs = signs[rows], signs[columns]
+    # What two signs forbid costs nothing; a forced feature counts in every row that takes more.
+    twice = 2 * row[:, known]
+    costly = allowed(twice, None if signs is None else signs[known], row_signs) > 0
+    given = np.where(case.forced[rows, None], 0, np.clip(twice, -edge, edge))
+    row[:, known] = np.where(costly, twice - given, 0)
+    row[case.features[rows, None] == at] = 0
+    return reaches(np.square(allowed(row, signs, row_signs)), case, rows, columns=columns)[0]
 
 
 def last_bits(S, case):
@@ -632,14 +650,17 @@ def split(case, feature):
     return case.force(at), without if without.size else None
 
 
-def prove(S, case, value, proof):
-    """(bound for every rival, cases that hold all vectors above ``value``)."""
+def prove(S, case, value, proof, claimed=-np.inf):
+    """(bound for every rival, cases that hold all vectors above ``value``).
+
+    Nothing better than ``claimed`` is looked for.
+    """
     waiting, bounds, parents, left = [(case, -1)], [], [], []
     need(case.plain or len(proof) == 1, "cases of an unknown kind")
     for number, node in enumerate(proof):
         need(waiting, "the proof has more cases than its tree")
         here, parent = waiting.pop()
-        bound, here, ends = one_case(S, here, value, node)
+        bound, here, ends = one_case(S, here, value, node, claimed)
         bounds.append(bound)
         parents.append(parent)
         if node["feature"] >= 0:
@@ -657,7 +678,7 @@ def prove(S, case, value, proof):
     return max(bounds[0], value), left
 
 
-def one_case(S, case, value, node):
+def one_case(S, case, value, node, claimed):
     """(bound of one case, what its duals leave of it, what stays open at its end)."""
     bound = np.inf
     for dual in node["duals"] if case is not None else ():
@@ -682,7 +703,7 @@ def one_case(S, case, value, node):
         found, left = listed(S, case, node["duals"][-1], value)
         return min(bound, found), case, left
     else:
-        found = max(instant(S, case), value)
+        found = bound if bound <= claimed else max(instant(S, case), value)
     return min(bound, found), case if found > value else None, [case] if found > value else []
 
 
@@ -1079,7 +1100,7 @@ def verify_one(stored, data):
         need(abs(found - claim) <= tolerance * room, f"{name} has {found:.12g}, not {claim:.12g}")
     # The last one is the best component known, rounded down.
     known = found - 16 * len(at) * U * (np.abs(w) @ np.abs(block) @ np.abs(w))
-    bound, left = prove(bounding, case, known - margin, proof)
+    bound, left = prove(bounding, case, known - margin, proof, claimed - margin)
     bound = max(bound + margin, best_value)
     room = tolerance * abs(claimed)
     need(bound <= claimed + room, f"the proof gives {bound:.12g}, not {claimed:.12g}")

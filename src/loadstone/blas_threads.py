@@ -75,7 +75,10 @@ def refuse_jobs(n_jobs: int | None) -> None:
 
 
 def in_parallel(
-    f: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
+    f: Callable[..., Any],
+    calls: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    **options: Any,
 ) -> Iterator[Any]:
     """``f(*call)`` of each call in order, by joblib, with one BLAS thread for each.
 
@@ -87,6 +90,8 @@ def in_parallel(
         The arguments of each call.
     n_jobs : int or None
         How many run at a time; ``None`` for one, unless a joblib context says otherwise.
+    **options
+        Of joblib's ``Parallel``, such as ``batch_size``.
 
     Returns
     -------
@@ -96,7 +101,7 @@ def in_parallel(
     from sklearn.utils.parallel import Parallel, delayed
 
     refuse_jobs(n_jobs)
-    found: Iterator[Any] = Parallel(n_jobs=n_jobs, return_as="generator")(
+    found: Iterator[Any] = Parallel(n_jobs=n_jobs, return_as="generator", **options)(
         delayed(_with_one_thread)(f, call) for call in calls
     )
     return found

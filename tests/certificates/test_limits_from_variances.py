@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from loadstone.certificates import bound_dual, bound_instant
-from loadstone.certificates.bound_dual import Dual, evaluate, limited_squares, reach_limits
+from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.bound_instant import row_bounds
+from loadstone.certificates.bound_rows import limited_squares, reach_limits
 from loadstone.certificates.problem import SupportProblem
 from loadstone.covariance import covariance_of
 

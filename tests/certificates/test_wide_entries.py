@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from loadstone import certify
-from loadstone.certificates import bound_dual, bound_instant, search_working_set
+from loadstone.certificates import bound_instant, bound_outside, search_working_set
 from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.bound_wide_entries import largest_entries
 from loadstone.certificates.problem import SupportProblem
 from loadstone.covariance import ExplicitCovariance, covariance_of, route, working_set
 from passes.counting import Counted, planted
+
+from .forgeries import stand_alone
+from .forgery_kinds import forged
 
 N_FEATURES = 15
 
@@ -27,6 +30,10 @@ def data(seed):
 def covariances(X):
     S, _ = covariance_of(da.from_array(X, chunks=(9, 4)), route="wide")
     return S, ExplicitCovariance(np.cov(X.T), 9)
+
+
+def S_of(X):
+    return ExplicitCovariance(np.cov(X.T), len(X))
 
 
 def best_value(matrix, problem):
@@ -80,7 +87,7 @@ def test_a_dual_proves_the_same_out_of_core_and_no_support_beats_it(name, seed):
 @pytest.mark.parametrize("n_rows", [0, 1, 4])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_rows_out_of_reach_keep_a_limit_that_holds(name, n_rows, monkeypatch):
-    monkeypatch.setattr(bound_dual, "rows_in_reach", lambda S: n_rows)
+    monkeypatch.setattr(bound_outside, "rows_in_reach", lambda S: n_rows)
     for seed in range(4):
         S, whole = covariances(data(seed))
         problem = SupportProblem.of(N_FEATURES, 4, **PROBLEMS[name])
@@ -105,7 +112,7 @@ def test_the_largest_entries_are_those_of_the_matrix():
 
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.filterwarnings("ignore")
-def test_certificates_are_those_of_data_in_memory(nonnegative, monkeypatch):
+def test_certificates_are_those_of_data_in_memory(nonnegative, monkeypatch, tmp_path):
     X = planted(40, 900, strength=2.0)
     options = {"n_nonzero": 6, "nonnegative": nonnegative}
     expected = certify(X, **options)
@@ -119,6 +126,49 @@ def test_certificates_are_those_of_data_in_memory(nonnegative, monkeypatch):
     assert found.ratio == pytest.approx(expected.ratio, abs=1e-3)
     S, _ = covariance_of(X)
     assert found.verify(S) <= found.upper_bound * (1 + 1e-9)
+    path, tool = tmp_path / "wide.npz", stand_alone()
+    # A working set was enough, so that the verifier has to bound what is left out of it.
+    assert max(dual.features.size for case in found.cases for dual in case.duals) < 900
+    found.save(path)
+    holds, line = tool.check(path, X)
+    assert holds, line
+    lowered = 0.5 * (found.value + found.upper_bound) - 1e-6 * found.value
+    forged(found, upper_bound=lowered, value=0.0).save(path)
+    assert not tool.check(path, X)[0]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_stranger_forms_no_row_that_variances_decide(name, monkeypatch):
+    tool = stand_alone()
+    X = data(7) * np.r_[np.full(6, 3.0), np.full(N_FEATURES - 6, 0.02)]
+    S, _ = next(tool.covariances(X))
+    problem = SupportProblem.of(N_FEATURES, 4, **PROBLEMS[name])
+    told = {
+        "class": "LoadingConstraint",
+        "n_features": N_FEATURES,
+        "n_nonzero": 4,
+        "nonnegative": problem.nonnegative,
+        "forced": problem.features[problem.forced],
+        "forbidden": np.setdiff1d(np.arange(N_FEATURES), problem.features),
+    }
+    case, dual = tool.case_of(told, N_FEATURES), some_dual(S_of(X), np.arange(1, 6), 1)
+    numbers = {"P": dual.pairing, "tau": dual.shift, "L": dual.factor, "limits": dual.limits}
+    numbers["features"] = dual.features
+    asked = []
+    whole = tool.terms_outside
+    block = tool.Matrix.block
+    monkeypatch.setattr(
+        tool.Matrix, "block", lambda self, r, c: asked.append(r) or block(self, r, c)
+    )
+    quick = tool.evaluate(S, case, numbers)
+    few = sum(map(len, asked))
+    asked.clear()
+    monkeypatch.setattr(tool, "terms_outside", lambda *args: whole(*args[:-1], 0.0))
+    exact = tool.evaluate(S, case, numbers)
+    assert few < sum(map(len, asked))
+    assert quick[0] == pytest.approx(exact[0], rel=1e-12)
+    assert (quick[2] >= exact[2] * (1 - 1e-12)).all()
+    assert quick[0] >= best_value(np.cov(X.T), problem) - 1e-12
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -19,13 +19,14 @@ for numbers that make it strong. The beginning of a file's name says which kind 
 ==============  =================================================================
 
 Who wants to trust a certificate reads, in this order, ``problem``, ``problem_after``,
-``bound_eigenvalue``, ``bound_dual`` (the inequality), ``bound_instant``,
+``bound_eigenvalue``, ``bound_rows``, ``bound_dual`` (the inequality), ``bound_outside``
+(features a dual does not know), ``bound_instant``,
 ``bound_sample_space`` and ``bound_wide_entries`` (very many features, out of core),
 ``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets),
 ``bound_every_support`` (few groups, exactly),
-``proof_screening``, ``proof_enumeration``, ``proof_tree`` (its ``replay`` is the whole check) and
-``certificate.verify``. None of these imports a ``search_*`` file: a search that fails gives
-a weak bound, never a wrong one.
+``proof_screening``, ``proof_enumeration``, ``proof_rounds``, ``proof_tree`` (its ``replay`` is
+the whole check) and ``certificate.verify``. None of these imports a ``search_*`` file: a search
+that fails gives a weak bound, never a wrong one.
 
 Who wants to change how bounds are found reads, in this order, ``prove``, ``search_case``
 (one case: a dual, screening, again), ``search_dual`` with its kernels and ``search_lbfgs``,

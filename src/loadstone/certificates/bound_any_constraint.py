@@ -23,20 +23,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import (
-    ROW_BLOCK,
-    Dual,
-    bracket,
-    refuse_invalid,
-    rows_of_covariance,
-    top_eigenvalue,
-)
+from loadstone.certificates.bound_dual import Dual, refuse_invalid, top_eigenvalue
 from loadstone.certificates.bound_instant import (
     SPECTRAL_LIMIT,
     NamedBound,
     gram_eigenvalue,
     spectrum_cuts,
 )
+from loadstone.certificates.bound_rows import ROW_BLOCK, bracket, rows_of_covariance
 from loadstone.certificates.bound_sample_space import sample_space_bounds
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.constraints import LoadingConstraint, Signs

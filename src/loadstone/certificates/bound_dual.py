@@ -21,16 +21,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loadstone.certificates.bound_eigenvalue import eigenvalue_bound, gamma
-from loadstone.certificates.bound_wide_entries import largest_entries, rows_in_reach
+from loadstone.certificates.bound_outside import outside_terms, smallest_counted
+from loadstone.certificates.bound_rows import (
+    best_squares,
+    bracket,
+    counted_squares,
+    limited_squares,
+)
 from loadstone.certificates.problem import Array, Indices, SupportProblem, sum_of_best
-from loadstone.covariance.from_data import DataCovariance
-from loadstone.covariance.sample_gram import SampleGram
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
-#: Rows of a wide covariance handled at once: a block should stay in the processor's cache.
-ROW_BLOCK = 64
 #: Outside terms certainly below this share of the smallest counted one are not computed exactly.
 NEGLIGIBLE_TERM = 0.25
 
@@ -126,8 +128,8 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
         reach, ceiling = limited_squares(squares, forced, room, np.square(limits))
     terms[inside] = bracket(reach, dual.shift) + np.square(dual.factor).sum(axis=1)
     if not inside.all():
-        cut = NEGLIGIBLE_TERM * _smallest_counted(terms[inside], problem.n_nonzero)
-        terms[~inside] = _outside_terms(S, problem, inside, ceiling, top, cut)
+        cut = NEGLIGIBLE_TERM * smallest_counted(terms[inside], problem.n_nonzero)
+        terms[~inside] = outside_terms(S, problem, inside, ceiling, top, cut)
     terms *= 1.0 + 4.0 * problem.features.size * np.finfo(np.float64).eps
     bound = top + sum_of_best(terms, problem) + block_rounding(S, problem)
     return Evaluation(bound, top, terms)
@@ -170,174 +172,6 @@ def top_eigenvalue(matrix: Array, dual: Dual) -> float:
     sizes += np.abs(matrix) + factor @ factor.T
     sizes[np.diag_indices(size)] += np.abs(dual.shift)
     return eigenvalue_bound(inner, gamma(rank + 6) * sizes)
-
-
-def counted_squares(rows: Array, *, nonnegative: bool) -> Array:
-    """What an entry of P may contribute to phi: its square, or that of its positive part."""
-    return np.square(np.maximum(rows, 0.0) if nonnegative else rows)
-
-
-def best_squares(squares: Array, forced: Array, room: Indices) -> tuple[Array, Array]:
-    """phi_i^2 per row, and the largest entry that could join the row without raising it.
-
-    The rows may be reordered in place.
-    """
-    if forced.any():
-        reach, free = squares[:, forced].sum(axis=1), squares[:, ~forced]
-    else:
-        reach, free = np.zeros(squares.shape[0]), squares
-    ceiling = np.full(squares.shape[0], np.inf)
-    width = free.shape[1]
-    for count in np.unique(room[room > 0]):
-        rows = room == count
-        part = free if rows.all() else free[rows]
-        if count >= width:
-            reach[rows] += part.sum(axis=1)
-            ceiling[rows] = 0.0
-            continue
-        part.partition(width - count, axis=1)
-        best = part[:, width - count :]
-        reach[rows] += best.sum(axis=1)
-        ceiling[rows] = best[:, 0]
-    return reach, ceiling
-
-
-def limited_squares(
-    squares: Array, forced: Array, room: Indices, limits: Array
-) -> tuple[Array, Array]:
-    """phi_i^2 if any number of entries up to ``limits`` (squared) joined each row.
-
-    A limit below the row's smallest counted entry costs nothing, so it is raised to it.
-    """
-    reach, ceiling = best_squares(squares.copy(), forced, room)
-    raised = np.flatnonzero((limits > ceiling) & (room > 0))
-    free = squares[np.ix_(raised, np.flatnonzero(~forced))]
-    np.maximum(free, limits[raised, None], out=free)
-    certain = squares[np.ix_(raised, np.flatnonzero(forced))].sum(axis=1)
-    everything = np.zeros(free.shape[1], dtype=bool)
-    best, _ = best_squares(free, everything, np.minimum(room[raised], free.shape[1]))
-    missing = np.maximum(room[raised] - free.shape[1], 0)
-    reach[raised] = certain + best + missing * limits[raised]
-    ceiling[raised] = limits[raised]
-    return reach, ceiling
-
-
-def bracket(reach: Array, shift: Array) -> Array:
-    """(sqrt(phi^2 + tau^2) - tau)/2 without cancellation."""
-    root = np.hypot(np.sqrt(reach), shift)
-    denominator = np.where(shift > 0, root + shift, 1.0)
-    return np.where(shift > 0, reach / (2.0 * denominator), (root - shift) / 2.0)
-
-
-def rows_of_covariance(S: Covariance, features: Indices, at: Indices) -> Array:
-    """Rows ``features[at]`` of the covariance on ``features``, without densifying data."""
-    if 4 * features.size < S.n_features:
-        return np.asarray(S.block(features[at], features), dtype=np.float64)
-    units = np.zeros((S.n_features, at.size), dtype=S.dtype)
-    units[features[at], np.arange(at.size)] = 1.0
-    return np.ascontiguousarray((S @ units)[features].T, dtype=np.float64)
-
-
-def _outside_terms(
-    S: Covariance,
-    problem: SupportProblem,
-    inside: Array,
-    ceiling: Array,
-    top: float,
-    cut: float,
-) -> Array:
-    """w_i of the features beyond the dual, a block of rows at a time.
-
-    For j in the dual, p_ji takes what the row's ceiling allows; p_ij is the rest of
-    2A_ij. Among themselves the outside features take P = A, and tau_i = top - A_ii
-    makes their block of M equal to ``top`` times the identity.
-    """
-    outside = np.flatnonzero(~inside)
-    room = problem.free_room()
-    limit = np.sqrt(ceiling)
-    variances = np.asarray(S.diagonal(), dtype=np.float64)[problem.features]
-    limits = reach_limits(S, problem, variances)[outside]
-    terms = np.full(outside.size, np.inf)
-    if np.isfinite(limits).all():
-        # No entry of P exceeds 2|A_ij| here.
-        terms = bracket(4.0 * limits, top - variances[outside])
-    exact = np.flatnonzero(terms >= cut)
-    if isinstance(S, SampleGram):
-        exact = _in_reach(S, terms, exact)
-        reach = _reach_out_of_core(S, problem, inside, outside[exact], limit)
-        terms[exact] = bracket(reach, top - variances[outside[exact]])
-        return terms
-    for start in range(0, exact.size, ROW_BLOCK):
-        at = exact[start : start + ROW_BLOCK]
-        rows = outside[at]
-        part = rows_of_covariance(S, problem.features, rows)
-        own = part[np.arange(rows.size), rows].copy()
-        part[:, inside] = _left_over(part[:, inside], problem, rows, limit)
-        part[np.arange(rows.size), rows] = 0.0
-        squares = counted_squares(part, nonnegative=problem.nonnegative)
-        reach, _ = best_squares(squares, problem.forced, room[rows])
-        terms[at] = bracket(reach, top - own)
-    return terms
-
-
-def _left_over(part: Array, problem: SupportProblem, rows: Indices, limit: Array) -> Array:
-    """p_ij of features inside: what is left of 2A_ij after p_ji took what it may."""
-    doubled = 2.0 * part
-    lowest = -np.inf if problem.nonnegative else -limit
-    given = np.clip(doubled, lowest, limit)
-    # A forced feature outside always counts in phi_j, so the row may give it nothing.
-    given[problem.forced[rows]] = np.minimum(given[problem.forced[rows]], 0.0)
-    if not problem.nonnegative:
-        given[problem.forced[rows]] = 0.0
-    return np.asarray(doubled - given)
-
-
-def _in_reach(S: SampleGram, terms: Array, exact: Indices) -> Indices:
-    """Those with the largest terms, as many as one pass may compute; the others keep a limit."""
-    most = rows_in_reach(S)
-    if exact.size <= most:
-        return exact
-    order = np.argsort(-terms[exact], kind="stable")[:most]
-    return np.asarray(np.sort(exact[order]))
-
-
-def _reach_out_of_core(
-    S: SampleGram, problem: SupportProblem, inside: Array, rows: Indices, limit: Array
-) -> Array:
-    """phi_i^2 of features beyond the dual, from the largest entries of their rows."""
-    if not rows.size:
-        return np.zeros(0)
-    features = problem.features
-    # One pass for all columns that are asked for below.
-    S.columns(np.union1d(features[rows], features[inside]))
-    entries = largest_entries(S, problem, inside, rows)
-    found = np.empty(rows.size)
-    forced = np.concatenate([problem.forced[inside], np.zeros(entries.free.shape[1], dtype=bool)])
-    for start in range(0, rows.size, ROW_BLOCK):
-        at = slice(start, start + ROW_BLOCK)
-        part = np.asarray(S.block(features[rows[at]], features[inside]), dtype=np.float64)
-        part = _left_over(part, problem, rows[at], limit)
-        squares = counted_squares(part, nonnegative=problem.nonnegative)
-        squares = np.hstack([squares, entries.free[at]])
-        reach, _ = best_squares(squares, forced, problem.free_room()[rows[at]])
-        found[at] = reach + entries.forced[at]
-    return found
-
-
-def _smallest_counted(terms: Array, count: int) -> float:
-    """The ``count``-th largest term, or zero where there are fewer."""
-    return float(np.partition(terms, -count)[-count]) if count <= terms.size else 0.0
-
-
-def reach_limits(S: Covariance, problem: SupportProblem, variances: Array) -> Array:
-    """Limits for the sum of A_ij^2 over a support, from the variances alone.
-
-    A covariance of data obeys A_ij^2 <= A_ii A_jj; other matrices need not, and get
-    no limit. The factor covers rounding, single precision included.
-    """
-    if not isinstance(S, DataCovariance | SampleGram):
-        return np.full(variances.size, np.inf)
-    return 1.001 * variances * sum_of_best(np.maximum(variances, 0.0), problem)
 
 
 def block_rounding(S: Covariance, problem: SupportProblem) -> float:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import (
+from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
+from loadstone.certificates.bound_rows import (
     ROW_BLOCK,
     best_squares,
     reach_limits,
     rows_of_covariance,
 )
-from loadstone.certificates.bound_eigenvalue import eigenvalue_bound
 from loadstone.certificates.bound_sample_space import SpaceBounds, sample_space_bounds
 from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
 from loadstone.covariance.from_data import DataCovariance

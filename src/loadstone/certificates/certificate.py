@@ -196,7 +196,9 @@ class Certificate:
         self._verify_component(S, measured, self.best_loading, self.best_value)
         tolerance = self.about.tolerance
         known = lower_value(measured, self.best_loading)
-        proven = recomputed(S, self.constraint, self.earlier, known, self.cases)
+        proven = recomputed(
+            S, self.constraint, self.earlier, known, self.cases, claimed=self.upper_bound
+        )
         bound = max(proven.bound, self.best_value)
         if not bound <= self.upper_bound + tolerance * abs(self.upper_bound):
             msg = (

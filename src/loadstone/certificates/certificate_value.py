@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import Earlier
+from loadstone.certificates.proof_rounds import Each
 from loadstone.certificates.proof_tree import ProofCase, Replayed, replay
 from loadstone.covariance.flipped import FlippedCovariance
 
@@ -32,8 +34,13 @@ def recomputed(
     earlier: Earlier,
     known: float,
     proof: tuple[ProofCase, ...],
+    each: Each = starmap,
+    claimed: float = -np.inf,
 ) -> Replayed:
-    """What a stored proof gives for the rivals of a component of variance ``known``."""
+    """What a stored proof gives for the rivals of a component of variance ``known``.
+
+    Nothing better than ``claimed`` is looked for.
+    """
     matrix, margin = earlier.bounded_by(S)
     view = as_cardinality(constraint)
     if view is None:
@@ -52,7 +59,7 @@ def recomputed(
         return Replayed(bound + margin, (everything,))
     rule, flips = view
     flipped = FlippedCovariance.of(matrix, flips)
-    found = replay(flipped, problem_of(rule), known - margin, proof)
+    found = replay(flipped, problem_of(rule), known - margin, proof, each, claimed - margin)
     return Replayed(found.bound + margin, found.left)
 
 

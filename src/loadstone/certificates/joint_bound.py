@@ -27,8 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import Dual, best_squares, bracket, counted_squares
+from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.bound_eigenvalue import UNIT, gamma, largest_row_sum
+from loadstone.certificates.bound_rows import best_squares, bracket, counted_squares
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.joint_assignment import best_disjoint_sum, can_try_disjoint
 from loadstone.certificates.joint_eigenvalues import ky_fan, negative_part, pencil_sums, up

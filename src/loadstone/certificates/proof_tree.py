@@ -9,9 +9,10 @@ optimiser and no recursion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +23,11 @@ from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.certificates.proof_enumeration import enumerated, open_supports
+from loadstone.certificates.proof_rounds import Each, in_rounds, size_of_round
 from loadstone.certificates.proof_screening import screen
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
-
 
 #: Largest single support of which every feature is asked whether it could be spared.
 MAX_NEEDED = 60
@@ -218,40 +219,70 @@ class Replayed:
 
 
 def replay(
-    S: Covariance, problem: SupportProblem, value: float, proof: Sequence[ProofCase]
+    S: Covariance,
+    problem: SupportProblem,
+    value: float,
+    proof: Sequence[ProofCase],
+    each: Each = starmap,
+    claimed: float = -np.inf,
 ) -> Replayed:
     """Recompute what a proof proves, from the covariance and the stored numbers alone.
+
+    Cases of which none is part of another may be done side by side by ``each``. Where the duals
+    of a case prove what is ``claimed``, nothing better is looked for.
 
     Raises
     ------
     CertificateError
         Where the cases form no tree.
     """
-    waiting: list[tuple[SupportProblem | None, int]] = [(problem, -1)]
-    bounds: list[float] = []
-    parents: list[int] = []
-    open_ones: list[SupportProblem] = []
+    parents = _parents(proof)
+    bounds = [value] * len(proof)
+    open_ones: dict[int, list[SupportProblem]] = {}
+    waiting: list[tuple[int, SupportProblem | None]] = [(0, problem)]
+    # The case with a feature follows at once, the one without it after all cases of that.
+    without = {parent: index for index, parent in enumerate(parents)}
+
+    def take() -> list[tuple[int, tuple[Any, ...]]]:
+        taken = [waiting.pop() for _ in range(size_of_round(len(waiting)))]
+        return [(index, (S, part, value, proof[index], claimed)) for index, part in taken]
+
+    def done(indices: list[int], answers: Iterator[tuple[float, list[SupportProblem]]]) -> None:
+        for index, (bound, left) in zip(indices, answers, strict=True):
+            bounds[index], feature = bound, proof[index].feature
+            if feature is None:
+                open_ones[index] = left
+                continue
+            both = cases(left[0], feature) if left else (None, None)
+            waiting.extend([(without[index], both[1]), (index + 1, both[0])])
+
+    in_rounds(_replayed_case, take, done, each)
+    left_open = (part for index in sorted(open_ones) for part in open_ones[index])
+    return Replayed(_folded(bounds, parents, value), tuple(left_open))
+
+
+def _parents(proof: Sequence[ProofCase]) -> list[int]:
+    """The place of each case's parent; -1 for the first one."""
+    waiting, parents = [-1], []
     for index, case in enumerate(proof):
         if not waiting:
             msg = f"the proof has {len(proof)} cases, its tree only {index}"
             raise CertificateError(msg)
-        here, parent = waiting.pop()
-        bound, left = _replayed_case(S, here, value, case)
-        bounds.append(bound)
-        parents.append(parent)
-        if case.feature is None:
-            open_ones += [_with_needed(S, problem, value) for problem in left]
-            continue
-        both = cases(left[0], case.feature) if left else (None, None)
-        waiting += [(both[1], index), (both[0], index)]
-    if waiting or not bounds:
+        parents.append(waiting.pop())
+        if case.feature is not None:
+            waiting += [index, index]
+    if waiting:
         msg = f"the proof lacks {len(waiting)} of its cases"
         raise CertificateError(msg)
-    return Replayed(_folded(bounds, parents, value), tuple(open_ones))
+    return parents
 
 
 def _replayed_case(
-    S: Covariance, problem: SupportProblem | None, value: float, case: ProofCase
+    S: Covariance,
+    problem: SupportProblem | None,
+    value: float,
+    case: ProofCase,
+    claimed: float = -np.inf,
 ) -> tuple[float, list[SupportProblem]]:
     """The bound of one case, its children left aside, and what is still open."""
     if problem is None:
@@ -265,9 +296,16 @@ def _replayed_case(
     if case.feature is not None and np.isfinite(standing.bound):
         return standing.bound, [left]
     if case.listed and case.duals and not left.is_leaf:
-        return listed_supports(S, left, case.duals[-1], value)
-    last = standing_without_dual(S, left, value)
-    return min(standing.bound, last.bound), [] if last.problem is None else [last.problem]
+        bound, ends = listed_supports(S, left, case.duals[-1], value)
+    elif value < standing.bound <= claimed and not left.is_leaf:
+        return standing.bound, [left]
+    else:
+        last = standing_without_dual(S, left, value)
+        bound = min(standing.bound, last.bound)
+        ends = [] if last.problem is None else [last.problem]
+    if case.feature is None:
+        ends = [_with_needed(S, end, value) for end in ends]
+    return bound, ends
 
 
 def listed_supports(

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from loadstone.blas_threads import one_blas_thread
+from loadstone.blas_threads import in_parallel, one_blas_thread, refuse_jobs
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate import OPTIMAL_GAP, Certificate, refuse_impossible
@@ -25,6 +27,7 @@ from loadstone.certificates.certificate_value import (
 )
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import FIRST, Earlier, broken_earlier, broken_relation
+from loadstone.certificates.proof_rounds import Each
 from loadstone.certificates.proof_tree import ProofNode, Replayed, as_list
 from loadstone.certificates.search_any_constraint import propose_for
 from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
@@ -55,6 +58,10 @@ if TYPE_CHECKING:
 EFFORTS = ("instant", "standard", "full")
 #: Smoothing levels beyond the usual ones, before cases are distinguished.
 FINE_LEVELS = (3e-4, 1e-4)
+#: Cases take unequally long, and are handed over in rounds that overlap: no files between them.
+ONE_BY_ONE: dict[str, Any] = {"batch_size": 1, "max_nbytes": None}
+#: Relative room for two computations of one bound.
+CLAIM_ROOM = 1e-10
 #: Rounds of a growing working set; out of core each of them may take two passes.
 ROUNDS, ROUNDS_OUT_OF_CORE = 12, 3
 #: Cases of signs on a single support that "standard" may distinguish, and their work.
@@ -104,6 +111,8 @@ def prove(
         Processes that bound cases; the answer is the same for every number.
     """
     _check(constraint, loading, effort, time_limit)
+    refuse_jobs(n_jobs)
+    each = starmap if n_jobs == 1 else partial(in_parallel, n_jobs=n_jobs, **ONE_BY_ONE)
     begun = time.monotonic()
     limits = Limits(gap_tol, begun + (np.inf if time_limit is None else time_limit), max_nodes)
     # Single precision leaves the norm off by 1e-7, too much for a proof.
@@ -122,10 +131,10 @@ def prove(
             found = _any_constraint(matrix, constraint, incumbent, limits, effort, progress)
         else:
             problem, flipped = problem_of(view[0]), FlippedCovariance.of(matrix, view[1])
-            found = _search_proof(flipped, problem, incumbent, limits, effort, progress, n_jobs)
+            found = _search_proof(flipped, problem, incumbent, limits, effort, progress, each)
         best = flips * incumbent.loading
         best = loading if np.array_equal(best, loading) else best / np.linalg.norm(best)
-        stated = _stated(S, measured, constraint, loading, best, found, margin, earlier)
+        stated = _stated(S, measured, constraint, loading, best, found, margin, earlier, each)
     return replace(stated, seconds=time.monotonic() - begun)
 
 
@@ -138,6 +147,7 @@ def _stated(
     found: _Found,
     margin: float,
     earlier: Earlier,
+    each: Each,
 ) -> Certificate:
     """The certificate of ``loading``: what a replay of the proof that was found says."""
     value = variance_on_support(measured, loading)
@@ -149,7 +159,9 @@ def _stated(
         # Nothing was stored, so that a replay would only do the same again.
         proven = Replayed(found.bound + margin, () if found.left is None else (found.left,))
     else:
-        proven = recomputed(S, constraint, earlier, stated_value(measured, best_loading), proof)
+        known = stated_value(measured, best_loading)
+        claimed = found.bound + margin + CLAIM_ROOM * abs(found.bound)
+        proven = recomputed(S, constraint, earlier, known, proof, each, claimed)
     refuse_impossible(best_value, proven.bound)
     fixed_in, fixed_out = proven.fixed(S.n_features)
     return Certificate(
@@ -222,7 +234,7 @@ def _search_proof(
     limits: Limits,
     effort: str,
     progress: Progress | None,
-    n_jobs: int,
+    each: Each,
 ) -> _Found:
     """Instant bounds, then duals, then cases: as far as ``effort`` goes."""
     tree = ProofNode()
@@ -241,7 +253,7 @@ def _search_proof(
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
         return _Found(standing.bound, standing.problem, tree)
-    bound = branch_and_bound(S, bounded, tree, incumbent, limits, progress, n_jobs)
+    bound = branch_and_bound(S, bounded, tree, incumbent, limits, progress, each)
     return _Found(bound, standing.problem, tree)
 
 

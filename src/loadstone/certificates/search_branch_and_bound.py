@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
-from loadstone.blas_threads import one_blas_thread, refuse_jobs
+from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array, SupportProblem
+from loadstone.certificates.proof_rounds import Each, in_rounds, size_of_round
 from loadstone.certificates.proof_tree import ProofNode, Standing, apply_dual, cases
 from loadstone.certificates.search_case import (
     Bounded,
@@ -28,14 +27,12 @@ from loadstone.certificates.search_case import (
     symmetric_block,
     tighten,
 )
-from loadstone.certificates.search_working_set import LARGEST_SIZE, tighten_large
+from loadstone.certificates.search_working_set import LARGEST_SIZE, tighten_child
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
 Progress = Callable[[dict[str, float]], Any]
-#: Open cases that are split together, whatever the number of processes.
-ROUND = 6
 
 
 @dataclass(order=True)
@@ -57,54 +54,107 @@ def branch_and_bound(
     incumbent: Incumbent,
     limits: Limits,
     progress: Progress | None = None,
-    n_jobs: int = 1,
+    each: Each = starmap,
 ) -> float:
     """Split the root until the gap closes; returns the proven bound.
 
-    The worst cases are split in rounds of a fixed size, so that the answer is the same for every
-    number of processes. A progress callback that returns True ends the search where it stands.
+    The worst cases are split in rounds that do not depend on ``each``, so that the answer is the
+    same for every number of processes. A progress callback that returns True ends the search
+    where it stands.
     """
-    order = count()
-    closed = incumbent.value
-    heap = [_open(root, proof, order)]
-    n_nodes = 1
-    with _workers(n_jobs) as bound_all:
-        while heap:
-            if limits.closes(-heap[0].priority, incumbent.value) or limits.out_of_time:
-                break
-            if n_nodes >= limits.max_nodes or limits.proof_bytes > limits.max_proof_bytes:
-                break
-            taken = [heapq.heappop(heap) for _ in range(min(ROUND, len(heap)))]
-            jobs = [job for node in taken for job in _split(S, node)]
-            n_nodes += len(jobs)
-            answers = bound_all(S, jobs, incumbent, limits)
-            for job, answer in zip(jobs, answers, strict=True):
-                job.child.duals, job.child.listed = answer.proof.duals, answer.proof.listed
-                limits.proof_bytes += sum(dual.pairing.nbytes for dual in job.child.duals)
-                if answer.incumbent.value > incumbent.value:
-                    incumbent.value = answer.incumbent.value
-                    incumbent.loading = answer.incumbent.loading
-            for job, answer in zip(jobs, answers, strict=True):
-                left = answer.bounded.standing
-                done = left.problem is None or left.problem.is_leaf
-                if done or limits.closes(left.bound, incumbent.value):
-                    closed = max(closed, left.bound)
-                else:
-                    heapq.heappush(heap, _open(answer.bounded, job.child, order))
-            if progress is not None:
-                bound = max(closed, -heap[0].priority) if heap else closed
-                if progress(status(bound, incumbent, len(heap))):
-                    break
-    return max([closed, incumbent.value, *(-node.priority for node in heap)])
+    search = _Search(S, incumbent, limits, progress, closed=incumbent.value)
+    search.add(root, proof)
+    in_rounds(bound_case, search.take, search.done, each)
+    return search.bound
 
 
 @dataclass
+class _Search:
+    """Cases that are open, those that are being bounded, and what is proven of the others."""
+
+    S: Covariance
+    incumbent: Incumbent
+    limits: Limits
+    progress: Progress | None
+    closed: float
+    heap: list[OpenNode] = field(default_factory=list)
+    asked: list[Job] = field(default_factory=list)
+    n_nodes: int = 1
+    order: Iterator[int] = field(default_factory=count)
+
+    @property
+    def bound(self) -> float:
+        """What is proven of all cases."""
+        waiting = [job.parent.standing.bound for job in self.asked]
+        worst = [] if not self.heap else [-self.heap[0].priority]
+        return max([self.closed, self.incumbent.value, *waiting, *worst])
+
+    def add(self, bounded: Bounded, proof: ProofNode) -> None:
+        """Another open case."""
+        standing = bounded.standing
+        node = OpenNode(
+            -standing.bound, next(self.order), standing, proof, bounded.dual, bounded.fractional
+        )
+        heapq.heappush(self.heap, node)
+
+    def take(self) -> list[tuple[Job, tuple[Any, ...]]]:
+        """The worst cases, split; none where the search is to end."""
+        limits, heap = self.limits, self.heap
+        if not heap or limits.closes(-heap[0].priority, self.incumbent.value):
+            return []
+        if limits.out_of_time or self.n_nodes >= limits.max_nodes:
+            return []
+        if limits.proof_bytes > limits.max_proof_bytes:
+            return []
+        taken = [heapq.heappop(heap) for _ in range(size_of_round(len(heap)))]
+        jobs = [job for node in taken for job in _split(self.S, node)]
+        self.n_nodes += len(jobs)
+        self.asked += jobs
+        # Answers to the round before come later, and must not count in this one.
+        known = replace(self.incumbent)
+        return [(job, job.call(self.S, known, limits)) for job in jobs]
+
+    def done(self, jobs: list[Job], answers: Iterator[Answer]) -> None:
+        """What was found of a round; the cases that stay open."""
+        found = []
+        for answer in answers:
+            found.append(answer)
+            if len(found) < len(jobs):
+                self.tell(len(jobs) - len(found))
+        for job, answer in zip(jobs, found, strict=True):
+            self.asked.remove(job)
+            job.child.duals, job.child.listed = answer.proof.duals, answer.proof.listed
+            self.limits.proof_bytes += sum(dual.pairing.nbytes for dual in job.child.duals)
+            if answer.incumbent.value > self.incumbent.value:
+                self.incumbent.value = answer.incumbent.value
+                self.incumbent.loading = answer.incumbent.loading
+        for job, answer in zip(jobs, found, strict=True):
+            left = answer.bounded.standing
+            is_done = left.problem is None or left.problem.is_leaf
+            if is_done or self.limits.closes(left.bound, self.incumbent.value):
+                self.closed = max(self.closed, left.bound)
+            else:
+                self.add(answer.bounded, job.child)
+        self.tell(0)
+
+    def tell(self, n_unanswered: int) -> None:
+        """Report how far it is, and hear whether that is enough."""
+        if self.progress is not None:
+            n_open = len(self.heap) + n_unanswered
+            self.limits.hear(self.progress(status(self.bound, self.incumbent, n_open)))
+
+
+@dataclass(eq=False)
 class Job:
     """A case to bound, where it comes from, and where its proof goes."""
 
     case: SupportProblem
     parent: OpenNode
     child: ProofNode
+
+    def call(self, S: Covariance, incumbent: Incumbent, limits: Limits) -> tuple[Any, ...]:
+        """What :func:`bound_case` is called with."""
+        return S, self.case, self.parent.standing, self.parent.dual, incumbent, limits
 
 
 @dataclass
@@ -140,43 +190,10 @@ def bound_case(
     return Answer(bounded, proof, known)
 
 
-Bounder = Callable[[Any, list[Job], Incumbent, Limits], list[Answer]]
-
-
-@contextmanager
-def _workers(n_jobs: int) -> Iterator[Bounder]:
-    """What bounds all cases of a round: one after the other, or in processes."""
-    refuse_jobs(n_jobs)
-    if n_jobs == 1:
-        yield lambda S, jobs, incumbent, limits: [
-            bound_case(S, job.case, job.parent.standing, job.parent.dual, incumbent, limits)
-            for job in jobs
-        ]
-        return
-    with Parallel(n_jobs=n_jobs, backend="loky", max_nbytes="256K") as parallel:
-        yield lambda S, jobs, incumbent, limits: parallel(
-            delayed(bound_case)(
-                S, job.case, job.parent.standing, job.parent.dual, incumbent, limits
-            )
-            for job in jobs
-        )
-
-
 def status(bound: float, incumbent: Incumbent, n_open: int) -> dict[str, float]:
     """What a progress callback is told."""
     value = incumbent.value
     return {"bound": bound, "incumbent": value, "gap": max(0.0, bound - value), "open": n_open}
-
-
-def _open(bounded: Bounded, proof: ProofNode, order: Any) -> OpenNode:
-    return OpenNode(
-        -bounded.standing.bound,
-        next(order),
-        bounded.standing,
-        proof,
-        bounded.dual,
-        bounded.fractional,
-    )
 
 
 def _bound_child(
@@ -189,9 +206,14 @@ def _bound_child(
     limits: Limits,
 ) -> Bounded:
     """Instant bounds first, the parent's dual next, a few warm-started steps last."""
-    standing = first_standing(S, case, incumbent)
     fractional = np.full(case.features.size, 0.5)
-    standing = _capped(standing, above.bound)
+    if limits.out_of_time:
+        return Bounded(Standing(above.bound, "branch and bound", case), dual, fractional)
+    if dual is not None and case.features.size > LARGEST_SIZE and not case.is_leaf:
+        known = Standing(above.bound, "branch and bound", case)
+        start = dual.restrict_to(case.features)
+        return tighten_child(S, known, proof, incumbent, limits, start=start)
+    standing = _capped(first_standing(S, case, incumbent), above.bound)
     if standing.problem is None or case.is_leaf or dual is None:
         return Bounded(standing, dual, fractional)
     before = above.problem
@@ -199,10 +221,6 @@ def _bound_child(
         # Knowing a sign changes no bound, only what the leaves below have to enumerate.
         return Bounded(standing, dual, fractional)
     inherited = dual.restrict_to(case.features)
-    if case.features.size > LARGEST_SIZE:
-        return tighten_large(
-            S, standing, proof, incumbent, limits, start=inherited, n_steps=20, max_rounds=2
-        )
     tried = _capped(apply_dual(S, standing, inherited, incumbent.value), standing.bound)
     if tried.problem is None or limits.closes(tried.bound, incumbent.value):
         proof.duals.append(inherited)

@@ -79,6 +79,11 @@ class Limits:
     max_proof_bytes: int = 1 << 30
     proof_bytes: int = 0
 
+    def hear(self, enough: object) -> None:
+        """Take an answer of True for a deadline that has passed."""
+        if enough:
+            self.deadline = -np.inf
+
     def closes(self, bound: float, value: float) -> bool:
         """Whether the gap is small enough to call the value optimal."""
         return bound <= value + self.gap_tol * abs(value)
@@ -124,7 +129,7 @@ def tighten(
     while not _is_finished(found.standing, incumbent, limits):
         assert found.standing.problem is not None
         matrix = symmetric_block(S, found.standing.problem)
-        gap = _relative_gap(found.standing.bound, incumbent.value, matrix)
+        gap = relative_gap(found.standing.bound, incumbent.value, matrix)
         # Smoothing far beyond the gap would only lose ground that a warm start has won.
         while schedule and found.dual is not None and schedule[0] > 30.0 * gap:
             schedule.pop(0)
@@ -268,7 +273,7 @@ def list_supports(
     return Standing(max(bound, incumbent.value), "listed supports", None)
 
 
-def _relative_gap(bound: float, value: float, matrix: Array) -> float:
+def relative_gap(bound: float, value: float, matrix: Array) -> float:
     """The gap relative to the largest eigenvalue, within the range of useful smoothing."""
     scale = max(float(np.linalg.norm(matrix, 2)), 1e-300)
     return float(np.clip((bound - value) / scale, 1e-7, 3e-2))

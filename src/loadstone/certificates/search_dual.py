@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.optimize
 
-from loadstone.certificates.bound_dual import Dual, best_squares, counted_squares
+from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.bound_rows import best_squares, counted_squares
 from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem, sum_of_best
 from loadstone.certificates.search_lbfgs import descend
 from loadstone.covariance.symmetric import largest_eigenpairs, largest_eigenvalue

@@ -13,20 +13,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import (
-    Dual,
-    Evaluation,
+from loadstone.certificates.bound_dual import Dual, Evaluation, evaluate
+from loadstone.certificates.bound_rows import (
     best_squares,
     bracket,
     counted_squares,
-    evaluate,
     limited_squares,
     reach_limits,
 )
 from loadstone.certificates.bound_wide_entries import rows_in_reach
 from loadstone.certificates.problem import Array, Indices, SupportProblem
 from loadstone.certificates.proof_tree import ProofNode, Standing, apply_evaluation
-from loadstone.certificates.search_case import Bounded, Incumbent, Limits, symmetric_block
+from loadstone.certificates.search_case import (
+    Bounded,
+    Incumbent,
+    Limits,
+    relative_gap,
+    symmetric_block,
+)
 from loadstone.certificates.search_dual import LEVELS, OutsideFeatures, propose_dual
 from loadstone.covariance.sample_gram import SampleGram
 
@@ -89,6 +93,44 @@ def tighten_large(
         dual = proposal.dual
         fractional = np.zeros(problem.features.size)
         fractional[np.searchsorted(problem.features, dual.features)] = proposal.fractional
+    return _handed_on(S, standing, dual, fractional)
+
+
+def tighten_child(
+    S: Covariance,
+    standing: Standing,
+    proof: ProofNode,
+    incumbent: Incumbent,
+    limits: Limits,
+    *,
+    start: Dual,
+    n_steps: int = 25,
+) -> Bounded:
+    """One more dual for a case of many features, on the working set of its parent.
+
+    What lies beyond the working set changes little from parent to child: it is left out of the
+    search, and the evaluator has the last word.
+    """
+    problem = standing.problem
+    assert problem is not None
+    inner = restricted(problem, start.features)
+    matrix = symmetric_block(S, inner)
+    level = 0.2 * relative_gap(standing.bound, incumbent.value, matrix)
+    proposal = propose_dual(
+        matrix,
+        inner,
+        start=start,
+        levels=(5.0 * level, level),
+        n_steps=n_steps,
+        target=incumbent.value,
+        deadline=limits.deadline,
+    )
+    dual = with_limits(proposal.dual, problem)
+    proof.duals.append(dual)
+    evaluation = evaluate(S, problem, dual)
+    standing = apply_evaluation(S, standing, evaluation, incumbent.value)
+    fractional = np.zeros(problem.features.size)
+    fractional[np.searchsorted(problem.features, dual.features)] = proposal.fractional
     return _handed_on(S, standing, dual, fractional)
 
 

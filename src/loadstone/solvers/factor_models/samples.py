@@ -18,7 +18,7 @@ from loadstone.covariance.containers import InMemoryRows
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.protocol import Array, Covariance
-from loadstone.solvers.variational_bayes.gaussian_rows import pack, unpack
+from loadstone.solvers.variational_bayes.gaussian_rows import pack, triangle, unpack
 from loadstone.solvers.variational_bayes.latent import Counted
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
@@ -175,11 +175,17 @@ class CompleteSamples:
 
 @dataclass(frozen=True, kw_only=True)
 class IncompleteSamples:
-    """Samples with holes: values relative to the observed means, zero where missing."""
+    """Samples with holes: values relative to the observed means, zero where missing.
+
+    The covariance of a sample's scores depends on what was observed alone, so that it is computed
+    once for each of the distinct ``patterns``; ``pattern`` says which one a sample has.
+    """
 
     values: Array
     observed: Array
     weights: Array
+    patterns: Array
+    pattern: Array
     n_samples: float
     n_features: int
     counts: Array
@@ -218,25 +224,27 @@ class IncompleteSamples:
         self, mean: Array, moments: Array, weighted: Array, location: Array
     ) -> tuple[Array, ...]:
         q = mean.shape[0]
-        system = unpack(moments @ self.observed.T) + np.eye(q)
+        system = unpack(moments @ self.patterns.T) + np.eye(q)
         root = np.linalg.cholesky(system)
         sigma = np.linalg.inv(system)
-        residual = self.values - self.observed * location
-        projected = residual @ weighted.T
-        X = np.einsum("nij,nj->ni", sigma, projected)
-        XX = pack(sigma + X[:, :, None] * X[:, None, :]) * self.weights
+        projected = (self.values - self.observed * location) @ weighted.T
+        X = (sigma[self.pattern] @ projected[:, :, None])[:, :, 0]
         weighted_X = self.weights[:, None] * X
+        rows, cols = triangle(q)
+        products = X.T[rows] * weighted_X.T[cols]
+        alike = np.bincount(self.pattern, self.weights)
+        spread = pack(sigma) * alike
         # The mean has a flat prior: what the scores do not explain has mean zero.
         explained = ((self.observed.T @ weighted_X) * mean.T).sum(axis=1)
         location = (self.weights @ self.values - explained) / self.counts
         residual = self.values - self.observed * location
-        second = np.moveaxis(unpack(XX @ self.observed), 0, -1)
+        second = unpack(products @ self.observed + spread @ self.patterns)
         log_root = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
         return (
             (residual.T @ weighted_X).T,
-            second,
-            unpack(XX.sum(axis=1)),
-            np.asarray(-2.0 * self.weights @ log_root),
+            np.moveaxis(second, 0, -1),
+            unpack(products.sum(axis=1) + spread.sum(axis=1)),
+            np.asarray(-2.0 * alike @ log_root),
             self.weights @ np.square(residual),
             location,
             np.asarray((projected * weighted_X).sum()),
@@ -293,10 +301,13 @@ def samples_of(data: Covariance | IncompleteObservations) -> CompleteSamples | I
 
 def _with_holes(data: IncompleteObservations) -> IncompleteSamples:
     values, counts = data.values * data.unit, data.counts
+    patterns, pattern = np.unique(data.observed, axis=0, return_inverse=True)
     return IncompleteSamples(
         values=values,
         observed=data.observed,
         weights=data.weights,
+        patterns=patterns,
+        pattern=pattern.reshape(-1),
         n_samples=data.n_samples,
         n_features=data.n_features,
         counts=counts,

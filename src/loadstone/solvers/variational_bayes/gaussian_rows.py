@@ -48,20 +48,21 @@ def n_pairs(n_latent: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _triangle(n_latent: int) -> tuple[Array, Array]:
+def triangle(n_latent: int) -> tuple[Array, Array]:
+    """Rows and columns of a lower triangle, in the order of packed matrices."""
     return np.tril_indices(n_latent)
 
 
 def pack(matrices: Array) -> Array:
     """Lower triangles of symmetric matrices (..., q, q), as (pairs, ...)."""
-    rows, cols = _triangle(matrices.shape[-1])
+    rows, cols = triangle(matrices.shape[-1])
     return np.ascontiguousarray(np.moveaxis(matrices[..., rows, cols], -1, 0))
 
 
 def unpack(packed: Array) -> Array:
     """Symmetric matrices (..., q, q) from packed ones (pairs, ...)."""
     n_latent = int((np.sqrt(8 * packed.shape[0] + 1) - 1) // 2)
-    rows, cols = _triangle(n_latent)
+    rows, cols = triangle(n_latent)
     full = np.empty((*packed.shape[1:], n_latent, n_latent))
     moved = np.moveaxis(packed, 0, -1)
     full[..., rows, cols] = moved
