@@ -29,6 +29,12 @@ def test_arrow_tables_are_read_without_pandas(no_detour):
     assert model.transform(table).shape == (30, 2)
 
 
+def test_columns_one_after_another_change_no_bit():
+    in_rows, in_columns = (SparsePCA(2, n_nonzero=2).fit(a) for a in (X, np.asfortranarray(X)))
+    np.testing.assert_array_equal(in_columns.mean_, in_rows.mean_)
+    np.testing.assert_array_equal(in_columns.components_, in_rows.components_)
+
+
 def test_polars_frames_are_read_without_pandas(no_detour):
     pl = pytest.importorskip("polars", reason="polars is not installed: pip install polars")
     frame = pl.DataFrame({name: X[:, i] for i, name in enumerate(NAMES)})

@@ -25,6 +25,8 @@ from loadstone.covariance.protocol import Array
 Names = Sequence[str] | Array
 #: Beyond this, or its inverse, squares of variances overflow or vanish.
 LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
+#: Bytes up to which an array is copied into the order of its rows.
+SMALL_BYTES = 1 << 24
 #: Ratio of the largest to the smallest variance from which on scaling is suggested.
 UNEVEN = 1e4
 
@@ -57,12 +59,14 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
     try:
         # Infinities of both signs have no sum, which scikit-learn takes; they are refused below.
         with np.errstate(invalid="ignore"):
-            return check_array(
-                X,
-                ensure_min_samples=min_samples,
-                ensure_all_finite=finite,
-                input_name="X",
-                **_ARRAYS,
+            return _row_by_row(
+                check_array(
+                    X,
+                    ensure_min_samples=min_samples,
+                    ensure_all_finite=finite,
+                    input_name="X",
+                    **_ARRAYS,
+                )
             )
     except ValueError as error:
         if "inhomogeneous" in str(error):
@@ -75,6 +79,12 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
         if "contains NaN" in str(error) or "contains infinity" in str(error):
             raise ValueError(_not_finite(X, names, allow_nan=allow_nan)) from None
         raise
+
+
+def _row_by_row(X: Any) -> Any:
+    """``X`` with its rows one after another where it is small: sums in another order round otherwise."""
+    small = isinstance(X, np.ndarray) and X.nbytes <= SMALL_BYTES
+    return np.ascontiguousarray(X) if small else X
 
 
 def _not_finite(X: Any, names: Names | None, *, allow_nan: bool) -> str:
