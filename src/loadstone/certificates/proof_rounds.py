@@ -1,6 +1,6 @@
-"""Cases that bring further cases, in rounds: two of them under way, so that nobody waits for one.
+"""Cases that bring further cases, in small rounds: several are under way, so that nobody waits.
 
-A round is chosen when the last but one is answered, whoever does the work and however long it
+A round is chosen when a certain earlier one is answered, whoever does the work and however long it
 takes: what is found does not depend on it.
 """
 
@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 Case = TypeVar("Case")
 #: Calls a function with each of several lists of arguments, in whatever way.
 Each = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterable[Any]]
-#: Cases of a round at most.
-ROUND = 24
-UNDER_WAY = 2
+#: Rounds under way, and cases of one at most.
+UNDER_WAY, ROUND = 6, 6
 
 
 def in_rounds(
@@ -50,5 +49,5 @@ def in_rounds(
 
 
 def size_of_round(n_open: int) -> int:
-    """Half of what is open, so that as much is left for the round beside it."""
-    return min(ROUND, -(-n_open // 2))
+    """A share of what is open, so that as much is left for the rounds beside it."""
+    return min(ROUND, -(-n_open // UNDER_WAY))
