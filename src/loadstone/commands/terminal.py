@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from loadstone._sklearn_compat import InvalidParameterError
+from loadstone.certificates.certificate_error import CertificateError
 from loadstone.commands.options import Debug, Json, Quiet
 from loadstone.commands.shell_words import in_shell_words
 from loadstone.files.errors import FileError
@@ -25,6 +26,7 @@ SCHEMA = 1
 #: Exit codes, besides those of :mod:`loadstone.files.errors`.
 BAD_OPTION = 2
 BAD_INPUT = 4
+BAD_PROOF = 5
 INTERRUPTED = 130
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, ResourceWarning)
 #: scikit-learn says this of sparse matrices, whose names were matched with the file's.
@@ -90,6 +92,8 @@ class Terminal:
             self._fail(command, said, BAD_INPUT)
         except InvalidParameterError as error:
             self._fail(command, _one_line(error), BAD_OPTION)
+        except CertificateError as error:
+            self._fail(command, " ".join(str(error).split()), BAD_PROOF)
         except Exception as error:
             code = BAD_INPUT if isinstance(error, ValueError) else 1
             self._fail(command, _one_line(error), code)
