@@ -155,7 +155,7 @@ MISTAKES = {
     ),
     "a_certificate_that_is_none": (
         ["verify", "wine.csv", "wine.csv"],
-        5,
+        1,
         ["wine.csv is no certificate", "its own save wrote"],
     ),
     "files_that_do_not_go_together": (

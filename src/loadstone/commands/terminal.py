@@ -24,9 +24,9 @@ from loadstone.files.errors import FileError
 #: Version of what ``--json`` prints: raised when a key is renamed, removed or means something else.
 SCHEMA = 1
 #: Exit codes, besides those of :mod:`loadstone.files.errors`.
+BAD_PROOF = 1
 BAD_OPTION = 2
 BAD_INPUT = 4
-BAD_PROOF = 5
 INTERRUPTED = 130
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, ResourceWarning)
 #: scikit-learn says this of sparse matrices, whose names were matched with the file's.
