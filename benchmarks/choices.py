@@ -75,7 +75,7 @@ def by_bayes(X: np.ndarray) -> np.ndarray:
 
 def by_stability(X: np.ndarray) -> np.ndarray:
     search = SparsePCA(1, n_nonzero=2 * SIZE, standardize=True, effort="fast")
-    chosen = stability_selection(search, X, n_subsamples=50, threshold=0.9)
+    chosen = stability_selection(search, X, n_subsamples=30, threshold=0.9)
     return np.isin(np.arange(X.shape[1]), chosen.selected)
 
 

@@ -90,6 +90,15 @@ def test_the_readme_is_up_to_date(monkeypatch):
     assert text == make_readme.readme(text), "run python tools/make_readme.py"
 
 
+def test_pictures_of_the_readme_are_small_and_described():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", text)
+    assert {path for _, path in pictures} == {"docs/images/report.png", "docs/images/path.png"}
+    for words, path in pictures:
+        assert len(words.split()) > 10
+        assert (ROOT / path).stat().st_size < 150_000
+
+
 def test_the_table_of_solvers_asks_every_solver_about_every_constraint(tables):
     text = importlib.import_module("compatibility_table").solver_table()
     head, _, *rows = [line.strip("| ").split(" | ") for line in text.split("\n\n")[0].splitlines()]

@@ -1,4 +1,4 @@
-"""Thirty mistakes people make in Python: each message says the value, the rule and the way out."""
+"""Fifty mistakes people make in Python: each message says the value, the rule and the way out."""
 
 import re
 import warnings
@@ -20,7 +20,10 @@ from loadstone import (
     certify,
     load_model,
     read_table,
+    stability_selection,
+    suggest_cardinality,
 )
+from loadstone.constraints import Groups, Signs
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 6)) @ RNG.standard_normal((6, 6))
@@ -168,6 +171,85 @@ MISTAKES = {
     "all_sizes_too_large": (
         lambda: SparsePCACV(1, n_nonzeros=[50]).fit(X),
         ["50", "6"],
+    ),
+    "a_name_in_place_of_data": (
+        lambda: SparsePCA().fit("wine.csv"),
+        ["'wine.csv'", "a name and no data", "read_table"],
+    ),
+    "nothing": (lambda: SparsePCA().fit(None), ["X is None", "samples in rows"]),
+    "words": (
+        lambda: SparsePCA().fit([["a", "b"], ["c", "d"]]),
+        ["'a'", "features are numbers", "encode them"],
+    ),
+    "complex_numbers": (lambda: SparsePCA().fit(X + 1j), ["Complex", "take X.real"]),
+    "images_in_three_dimensions": (
+        lambda: SparsePCA().fit(X.reshape(5, 4, 6)),
+        ["dim 3", "dim <= 2", r"X.reshape\(len\(X\), -1\)"],
+    ),
+    "no_columns": (lambda: SparsePCA().fit(X[:, :0]), ["0 feature", "at least one column"]),
+    "negative_weights": (
+        lambda: SparsePCA().fit(X, sample_weight=np.linspace(1, -1, 20)),
+        ["negative for sample 10", "-0.0", "at least 0"],
+    ),
+    "a_word_for_a_constraint": (
+        lambda: SparsePCA(constraint="groups").fit(X),
+        ["constraint='groups'", "loadstone.constraints.Groups"],
+    ),
+    "signs_without_features": (
+        lambda: SparsePCA(constraint=Signs([1, -1, 0, 0, 0, 0])).fit(X),
+        [r"Signs\(\[1, -1", "which feature has which sign", "'income': \\+1"],
+    ),
+    "groups_of_other_data": (
+        lambda: SparsePCA(constraint=Groups([0, 0, 1], n_groups=1)).fit(X),
+        ["3 features", "6", "agree"],
+    ),
+    "sizes_for_some_components": (
+        lambda: SparsePCA(3, n_nonzero=[2, 3]).fit(X),
+        ["2 values", "n_components=3", "one per component"],
+    ),
+    "forced_and_forbidden": (
+        lambda: SparsePCA(n_nonzero=2, forced=[0], forbidden=[0]).fit(X),
+        [r"\[0\]", "both forced and forbidden", "choose one"],
+    ),
+    "more_forced_than_fit_in": (
+        lambda: SparsePCA(n_nonzero=1, forced=[0, 1]).fit(X),
+        ["2 features", "n_nonzero=1", "at least 2"],
+    ),
+    "everything_forbidden": (
+        lambda: SparsePCA(n_nonzero=2, forbidden=range(6)).fit(X),
+        ["all 6", "forbidden", "allow at least one"],
+    ),
+    "data_that_does_not_vary": (
+        lambda: SparsePCA().fit(np.ones((5, 3))),
+        ["none of the 3", "varies", "check that"],
+    ),
+    "no_covariance": (
+        lambda: SparsePCA().fit_covariance(np.diag([1.0, 1.0, -1.0])),
+        ["down to -1", "no covariance", "fit the data"],
+    ),
+    "a_share_in_per_cent": (
+        lambda: SparsePCA(target=90).fit(X),
+        ["target=90", r"\(0.0, 1.0\]"],
+    ),
+    "a_seed_in_words": (
+        lambda: SparsePCA(random_state="zero").fit(X),
+        ["random_state='zero'", "an int"],
+    ),
+    "a_model_for_a_path": (
+        lambda: suggest_cardinality(SparsePCA(n_nonzero=2).fit(X)),
+        ["from a path", "SparsePCA", r"cardinality_path\(X\)"],
+    ),
+    "more_folds_than_samples": (
+        lambda: SparsePCACV(1, cv=50).fit(X),
+        ["cv=50", "n_samples=20", "fewer folds"],
+    ),
+    "a_threshold_that_proves_nothing": (
+        lambda: stability_selection(SparsePCA(n_nonzero=2), X, threshold=0.4),
+        ["threshold=0.4", r"\(0.5, 1\]"],
+    ),
+    "an_unknown_rule": (
+        lambda: suggest_cardinality(cardinality_path(X), rule="elbow"),
+        ["rule='elbow'", "'knee'"],
     ),
     "a_model_with_a_size": (
         lambda: SparseProbabilisticPCA(n_nonzero=3),

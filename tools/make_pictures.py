@@ -30,7 +30,7 @@ FOLDER = ROOT / "docs" / "images"
 #: Larger than this no picture may be: people read the first page on a phone.
 MOST_BYTES = 150_000
 #: Width and height of the browser window, in pixels.
-WINDOW = (1200, 1130)
+WINDOW = (1200, 1225)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

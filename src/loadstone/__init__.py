@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -41,7 +42,8 @@ def __getattr__(name: str) -> Any:
     entry = entry_of(name)
     if entry is None:
         msg = f"module 'loadstone' has no attribute {name!r}"
-        raise AttributeError(msg)
+        # With these Python says which name is meant.
+        raise AttributeError(msg, name=name, obj=sys.modules[__name__])
     return entry.load()
 
 

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     InvalidParameterError,
     Options,
@@ -77,6 +78,7 @@ __all__ = [
     "BaseEstimator",
     "CallbackSupportMixin",
     "ClassNamePrefixFeaturesOutMixin",
+    "HasMethods",
     "Interval",
     "InvalidParameterError",
     "Options",
@@ -102,6 +104,7 @@ _MEANT = {
     ("n_components", "None"): "say how many components you want, such as n_components=3",
     ("standardize", "'auto'"): "standardize=True scales every feature to unit variance",
 }
+_CONSTRAINT = "a constraint such as loadstone.constraints.Groups(labels, n_groups=1)"
 #: Parameters that other packages have, and what serves here in their place.
 _ELSEWHERE = {
     **dict.fromkeys(
@@ -149,6 +152,7 @@ def validate_parameter_constraints(
 def _sentence(name: str, who: str, rule: str, value: str) -> str:
     words = [word.strip() for among in _AMONG.findall(rule) for word in among.split(",")]
     plain = _AMONG.sub(lambda among: _listed(among[1].split(",")), rule)
+    plain = plain.replace("an object implementing 'bound_to'", _CONSTRAINT)
     near = get_close_matches(value, words, n=1)
     hint = f"did you mean {near[0]}?" if near else _MEANT.get((name, value))
     if hint is None and name == "n_components" and value.startswith("0."):

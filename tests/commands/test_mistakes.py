@@ -1,4 +1,4 @@
-"""Twenty mistakes people make at the shell: one sentence with the value, the rule and the way out."""
+"""Forty mistakes people make at the shell: one sentence with the value, the rule and the way out."""
 
 import json
 
@@ -108,14 +108,82 @@ MISTAKES = {
         2,
         ["--index cultivar and --labels cultivar", "give each its own"],
     ),
+    "an_address": (
+        ["fit", "https://example.org/wine.csv"],
+        3,
+        ["example.org/wine.csv", "download it first"],
+    ),
+    "standard_input": (["fit", "-"], 3, ["no file -", "once it is in a file"]),
+    "an_empty_file": (["fit", "empty.csv"], 4, ["empty.csv is empty", "name another file"]),
+    "a_single_row": (["fit", "one.csv"], 4, ["1 row(s)", "at least two", "--transpose"]),
+    "no_ending": (["fit", "noending"], 4, ["noending", "not known", "give it the ending"]),
+    "bytes_under_a_name_of_text": (["fit", "bytes.csv"], 4, ["not text", "ending of its kind"]),
+    "words_alone": (["fit", "words.csv"], 4, ["no column of numbers", "'y'", "units"]),
+    "sizes_for_some_components": (
+        [*FIT, "-k", "3,4"],
+        2,
+        ["2 sizes", "--components 3", "one for each component"],
+    ),
+    "a_negative_size": ([*FIT, "-k", "-3"], 2, ["--nonzero -3", "between 1 and 13", "all for all"]),
+    "a_negative_seed": ([*FIT, "--seed", "-1"], 2, ["--seed -1", "give an int in the range [0,"]),
+    "everything_dropped": ([*FIT, "--drop", "*"], 2, ["--drop *", "no feature", "name a column"]),
+    "groups_without_groups": ([*FIT, "--n-groups", "2"], 2, ["--n-groups 2", "add --groups"]),
+    "a_sign_in_words": (
+        [*FIT, "--signs", "signs.csv", "-k", "3"],
+        4,
+        ["'ash'", "'plus'", "write + or -"],
+    ),
+    "a_group_for_one_of_all": (
+        [*FIT, "--groups", "groups.csv"],
+        4,
+        ["12 of 13", "alcohol", "leave these features out"],
+    ),
+    "another_table_for_a_model": (
+        ["transform", "model.npz", "signed.csv"],
+        4,
+        ["lacks features", "alcohol", "columns the model was fitted to"],
+    ),
+    "model_and_data_in_the_wrong_order": (
+        ["transform", "wine.csv", "model.npz"],
+        5,
+        ["wine.csv is no loadstone model", "save_model wrote"],
+    ),
+    "an_unknown_effort": (
+        ["certify", "model.npz", "wine.csv", "--effort", "hard"],
+        2,
+        ["--effort hard", "'instant', 'standard', 'full'"],
+    ),
+    "a_certificate_that_is_none": (
+        ["verify", "wine.csv", "wine.csv"],
+        1,
+        ["wine.csv is no certificate", "its own save wrote"],
+    ),
+    "files_that_do_not_go_together": (
+        ["covariance", "wine.csv", "signed.csv", "-o", "both.npz"],
+        4,
+        ["signed.csv", "13 and 2 features", "same features"],
+    ),
+    "a_word_too_few": (["datasets", "show"], 2, ["Missing", "loadstone datasets show --help"]),
     "a_number_that_is_none": ([*FIT, "--seed", "one"], 2, ["--seed one", "integer", "--help"]),
 }
 
 
 @pytest.fixture
-def folder(tmp_path, wine_csv):
+def folder(tmp_path, wine_csv, wine_model):
     (tmp_path / "wine.csv").write_bytes(wine_csv.read_bytes())
+    (tmp_path / "model.npz").write_bytes(wine_model.read_bytes())
     (tmp_path / "old.xls").write_bytes(b"x")
+    (tmp_path / "bytes.csv").write_bytes(bytes(range(256)))
+    texts = {
+        "empty.csv": "",
+        "one.csv": "a,b\n1,2\n",
+        "noending": "a,b\n1,2\n",
+        "words.csv": "a,b\nx,y\nu,v\n",
+        "signs.csv": "feature,sign\nash,plus\n",
+        "groups.csv": "feature,group\nash,a\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
     pd.DataFrame({"a": [1.0, -1, 2, 5], "b": [3.0, 1, 2, 2]}).to_csv(tmp_path / "signed.csv")
     pd.DataFrame({"a": [1.0, 7, 2], "b": [3.0, np.nan, 2]}).to_csv(tmp_path / "holes.csv")
     return tmp_path

@@ -121,7 +121,7 @@ def test_the_certificates_of_a_model_are_verified(run, wine_csv, wine_model):
 
 def test_certify_refuses_an_unknown_effort(run, wine_model, wine_csv):
     result = run("certify", wine_model, wine_csv, "--effort", "heroic")
-    assert result.exit_code == 4
+    assert result.exit_code == 2
     assert "heroic" in result.stderr
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from loadstone._sklearn_compat import InvalidParameterError
 from loadstone.blas_threads import in_parallel, one_blas_thread, refuse_jobs
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.bound_every_support import every_support_bound
@@ -261,7 +262,7 @@ def _check(constraint: Constraint, loading: Array, effort: str, time_limit: floa
     """Refuse what cannot be certified, and say why."""
     if effort not in EFFORTS:
         msg = f"effort={effort!r} is unknown; choose one of {', '.join(map(repr, EFFORTS))}"
-        raise ValueError(msg)
+        raise InvalidParameterError(msg)
     if time_limit is not None and not time_limit > 0:
         msg = f"time_limit={time_limit} must be a positive number of seconds, or None"
         raise ValueError(msg)

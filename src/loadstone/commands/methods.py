@@ -79,7 +79,10 @@ def parse_size(text: str | None, n_components: float) -> Any:
     if len(sizes) == 1:
         return sizes[0]
     if len(sizes) != n_components:
-        msg = f"--nonzero names {len(sizes)} sizes for --components {n_components}"
+        msg = (
+            f"--nonzero names {len(sizes)} sizes for --components {n_components}; give one size for all, "
+            "or one for each component"
+        )
         raise OptionError(msg)
     return sizes
 

@@ -89,7 +89,7 @@ def matched(table: Table, model: Any) -> Table:
         if table.X.shape[1] != model.n_features_in_:
             msg = (
                 f"the file has {table.X.shape[1]} features and the model was fitted to "
-                f"{model.n_features_in_}"
+                f"{model.n_features_in_}; take a file with the columns the model was fitted to"
             )
             raise TableError(msg)
         return table
@@ -97,7 +97,10 @@ def matched(table: Table, model: Any) -> Table:
     lost = [str(name) for name in wanted if str(name) not in place]
     if lost:
         more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-        msg = f"the file lacks features of the model: {', '.join(lost[:3])}{more}"
+        msg = (
+            f"the file lacks features of the model: {', '.join(lost[:3])}{more}; take a file with the "
+            "columns the model was fitted to, or fit a model to these"
+        )
         raise TableError(msg)
     order = np.array([place[str(name)] for name in wanted])
     extra = len(place) - order.size

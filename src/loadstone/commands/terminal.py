@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from loadstone._sklearn_compat import InvalidParameterError
+from loadstone.certificates.certificate_error import CertificateError
 from loadstone.commands.options import Debug, Json, Quiet
 from loadstone.commands.shell_words import in_shell_words
 from loadstone.files.errors import FileError
@@ -23,6 +24,7 @@ from loadstone.files.errors import FileError
 #: Version of what ``--json`` prints: raised when a key is renamed, removed or means something else.
 SCHEMA = 1
 #: Exit codes, besides those of :mod:`loadstone.files.errors`.
+BAD_PROOF = 1
 BAD_OPTION = 2
 BAD_INPUT = 4
 INTERRUPTED = 130
@@ -90,6 +92,8 @@ class Terminal:
             self._fail(command, said, BAD_INPUT)
         except InvalidParameterError as error:
             self._fail(command, _one_line(error), BAD_OPTION)
+        except CertificateError as error:
+            self._fail(command, " ".join(str(error).split()), BAD_PROOF)
         except Exception as error:
             code = BAD_INPUT if isinstance(error, ValueError) else 1
             self._fail(command, _one_line(error), code)

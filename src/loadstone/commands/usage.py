@@ -43,14 +43,21 @@ def _told(error: Any, words: list[str]) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return BAD_OPTION
-    command = "loadstone"
-    if error.ctx is not None and error.ctx.parent is not None:
-        command = str(error.ctx.info_name)
+    command = _command_of(error.ctx)
     terminal = Terminal(as_json="--json" in words)
     sentence = f"{_typed(error, words)}{' '.join(error.format_message().split()).rstrip('.')}"
     help_of = command if command == "loadstone" else f"loadstone {command}"
     terminal.failed(command, f"{sentence}; {help_of} --help lists what there is", BAD_OPTION)
     return BAD_OPTION
+
+
+def _command_of(context: Any) -> str:
+    """The words that lead to a command, without the name of the program; that name where none do."""
+    names: list[str] = []
+    while context is not None and context.parent is not None:
+        names.insert(0, str(context.info_name))
+        context = context.parent
+    return " ".join(names) or "loadstone"
 
 
 def _typed(error: Any, words: list[str]) -> str:

@@ -65,7 +65,14 @@ class Signs:
 
     def __post_init__(self) -> None:
         pairs = self.pattern.items() if isinstance(self.pattern, Mapping) else self.pattern
-        given = tuple((_plain(feature), sign) for feature, sign in pairs)
+        try:
+            given = tuple((_plain(feature), sign) for feature, sign in pairs)
+        except (TypeError, ValueError):
+            msg = (
+                f"Signs({self.pattern!r}) does not say which feature has which sign; give a mapping "
+                "such as {'rent': -1, 'income': +1}"
+            )
+            raise TypeError(msg) from None
         for feature, sign in given:
             if sign not in {1, -1}:
                 msg = (

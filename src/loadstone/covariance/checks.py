@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
     scikit-learn's own check turns a Dask array into an ndarray and reads a mapped file
     twice; both go around it, and their values are checked with the moments.
     """
+    _refuse_no_data(X)
     if is_dask_frame(X):
         _refuse_text_columns(without_rows_read(X), unseen=True)
     X = opened(X, lazy=lazy)
@@ -69,15 +71,14 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
                 )
             )
     except ValueError as error:
-        if "inhomogeneous" in str(error):
-            msg = (
-                "X is ragged: its rows have different lengths; give every row one value per feature"
-            )
-            raise ValueError(msg) from error
         if "sample(s)" in str(error) and np.ndim(X) == 2:
             raise ValueError(_too_few(np.shape(X)[0], min_samples)) from None
         if "contains NaN" in str(error) or "contains infinity" in str(error):
             raise ValueError(_not_finite(X, names, allow_nan=allow_nan)) from None
+        for words, way_out in _REFUSED.items():
+            if words in str(error):
+                msg = f"{str(error).splitlines()[0].rstrip('.')}; {way_out}"
+                raise ValueError(msg) from None
         raise
 
 
@@ -85,6 +86,26 @@ def _row_by_row(X: Any) -> Any:
     """``X`` with its rows one after another where it is small: sums in another order round otherwise."""
     small = isinstance(X, np.ndarray) and X.nbytes <= SMALL_BYTES
     return np.ascontiguousarray(X) if small else X
+
+
+#: What scikit-learn refuses, and what to do about it.
+_REFUSED = {
+    "inhomogeneous": "X is ragged, its rows have different lengths: give every row one value per feature",
+    "Complex data": "only real numbers are analysed: take X.real, or abs(X)",
+    "Found array with dim": "make one row of each sample: X.reshape(len(X), -1)",
+    "string to float": "features are numbers: leave words out, or encode them as numbers",
+    "0 feature(s)": "give at least one column of numbers",
+}
+
+
+def _refuse_no_data(X: Any) -> None:
+    """Refuse what names data, and what is none at all."""
+    if isinstance(X, str | PathLike):
+        msg = f"X is {str(X)!r}, a name and no data; loadstone.read_table({str(X)!r}).X holds the numbers"
+        raise TypeError(msg)
+    if X is None:
+        msg = "X is None; give samples in rows and features in columns"
+        raise TypeError(msg)
 
 
 def _not_finite(X: Any, names: Names | None, *, allow_nan: bool) -> str:
@@ -210,6 +231,13 @@ def check_block_weights(sample_weight: Any, X: Any) -> Any:
         msg = (
             f"sample_weight has the shape {shape} for {X.shape[0]} samples; give one "
             "weight for each"
+        )
+        raise ValueError(msg)
+    bad = np.flatnonzero(np.asarray(sample_weight) < 0)
+    if shape and bad.size:
+        msg = (
+            f"sample_weight is negative for sample {bad[0]}, {np.asarray(sample_weight)[bad[0]]:g}; it says "
+            "how many samples a row stands for: give at least 0"
         )
         raise ValueError(msg)
     probe = np.empty((X.shape[0], 1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from loadstone._sklearn_compat import Interval, StrOptions
+from loadstone._sklearn_compat import HasMethods, Interval, StrOptions
 from loadstone.covariance import DEFLATION_NAMES, ROUTES
 from loadstone.extraction import ORTHOGONALITIES
 
@@ -50,7 +50,7 @@ SHARED: dict[str, Parameter] = {
         "What a component may look like, in place of ``n_nonzero`` and ``nonnegative``: one of\n"
         ":mod:`loadstone.constraints`, such as ``Groups`` or ``Signs``. A solver that cannot\n"
         "serve it says so.",
-        "no_validation",
+        [HasMethods("bound_to"), None],
     ),
     "orthogonality": Parameter(
         '{"none", "disjoint", "quasi", "strict", "uncorrelated"}',

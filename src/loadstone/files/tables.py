@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -52,6 +53,8 @@ ELSEWHERE = {
     ".db": "export the table as .csv",
     ".sqlite": "export the table as .csv",
 }
+#: The beginning of an address; a path has one slash of two.
+_ADDRESS = re.compile(r"[a-z0-9]{2,}:/")
 #: Something that names features: names, ranges, patterns, or several of them.
 Choice = str | Sequence[str] | None
 
@@ -159,9 +162,7 @@ def _refuse_words(path: Path, missing: str, layer: str | None, sheet: str | int 
         msg = f"missing={missing!r} is none of {', '.join(MISSING)}{hint}"
         raise OptionError(msg)
     if not path.exists():
-        beside = nearest(path.name, [p.name for p in siblings(path)])
-        hint = f"did you mean {beside}?" if beside else "check its name and the folder you are in"
-        msg = f"there is no file {path}; {hint}"
+        msg = f"there is no file {path}; {_instead_of(path)}"
         raise MissingFileError(msg)
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no regular file"
@@ -175,6 +176,16 @@ def _refuse_words(path: Path, missing: str, layer: str | None, sheet: str | int 
             kinds = " and ".join(sorted(endings))
             msg = f"{option}={value!r} is for {kinds} files, and {path.name} is none; leave it out"
             raise OptionError(msg)
+
+
+def _instead_of(path: Path) -> str:
+    """What to do where a file is not there."""
+    if _ADDRESS.match(str(path)):
+        return "files are read from this machine: download it first"
+    if str(path) == "-":
+        return "what another program prints is read once it is in a file"
+    beside = nearest(path.name, [p.name for p in siblings(path)])
+    return f"did you mean {beside}?" if beside else "check its name and the folder you are in"
 
 
 def siblings(path: Path) -> list[Path]:
@@ -219,7 +230,10 @@ def _read(
     if ending in ELSEWHERE:
         msg = f"{path.name}: {ending} files are not read; {ELSEWHERE[ending]}"
         raise TableError(msg)
-    msg = f"{path.name} has an ending that is not known; {KINDS} files are read"
+    msg = (
+        f"{path.name} has an ending that is not known; {KINDS} files are read: give it the ending of "
+        "its kind, or save it as one of these"
+    )
     raise TableError(msg)
 
 
@@ -235,6 +249,9 @@ def _checked(table: Table, path: Path) -> Table:
         table = replace(table, feature_names=np.array(unique, dtype=object))
         table = table.noting(f"{len(names) - len(seen)} repeated feature name(s) were numbered")
     if table.X.shape[0] < 2:
-        msg = f"{path} has {table.X.shape[0]} row(s) of numbers; at least two samples are needed"
+        msg = (
+            f"{path} has {table.X.shape[0]} row(s) of numbers, and at least two samples are needed; "
+            "transpose=True takes samples from columns"
+        )
         raise TableError(msg)
     return table

@@ -49,7 +49,7 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
     """
     head = lines_of(path, _LOOK_AT)
     if not head:
-        msg = f"{path} is empty"
+        msg = f"{path} is empty; save the table again, or name another file"
         raise TableError(msg)
     delimiter = delimiter_of(path, head)
     rows = list(rows_of(head, delimiter))

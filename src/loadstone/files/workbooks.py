@@ -1,4 +1,10 @@
-"""XLSX and ODS: the cells of one sheet, looked at as a person would."""
+"""XLSX and ODS: the cells of one sheet, looked at as a person would.
+
+The cells are read by this package itself, with the XML reader of Python. The quickest library,
+python-calamine (0.9, November 2026), lays out the whole rectangle of a sheet: a workbook of 1 300
+bytes with one cell in the last column ends the process with a signal, where it is a small table
+here. It also gives empty cells for formulas that were never calculated and for ``#DIV/0!``.
+"""
 
 from __future__ import annotations
 
