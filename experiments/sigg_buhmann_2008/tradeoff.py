@@ -213,6 +213,7 @@ def figure_2_middle(run: Run) -> Measured:
         ),
     ),
     shares="sigg.fig2",
+    quick=False,
 )
 def figure_2_right(run: Run) -> Measured:
     """Milliseconds against K."""
