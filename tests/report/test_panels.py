@@ -146,7 +146,7 @@ def test_the_slider_moves_through_the_path(page):
     assert page.count("#path polygon") == 1
     assert page.text("#size-text").startswith("5 features")
     page.set("#size", "0")
-    assert page.text("#size-text").startswith("1 features: variance 1")
+    assert page.text("#size-text").startswith("1 feature: variance 1")
     assert page.count("#path circle[r='7']") == 1
     page.click("#path circle.mark", 5)
     assert page.text("#size-text").startswith("13 features")
