@@ -146,7 +146,7 @@ def test_the_slider_moves_through_the_path(page):
     assert page.count("#path polygon") == 1
     assert page.text("#size-text").startswith("5 features")
     page.set("#size", "0")
-    assert page.text("#size-text").startswith("1 features: variance 1")
+    assert page.text("#size-text").startswith("1 feature: variance 1")
     assert page.count("#path circle[r='7']") == 1
     page.click("#path circle.mark", 5)
     assert page.text("#size-text").startswith("13 features")
@@ -216,6 +216,51 @@ def test_curves_and_many_classes(opened):
     )
     assert len(looks) == 20
     assert page.errors() == []
+
+
+def test_one_component_and_missing_values_draw_what_they_can(opened, wine):
+    one = loadstone.SparsePCA(1, n_nonzero=3, standardize=True).fit(wine.data)
+    page = opened(loadstone.report(one, wine.data, wine.target))
+    assert page.count("#scores .sample") == 178
+    assert page.count("#biplot, #circle, #correlations") == 0
+    assert page.count("#contributions svg") == 1
+    assert page.errors() == []
+    X = wine.data.to_numpy(copy=True)
+    X[::7, 2] = np.nan
+    factors = loadstone.ProbabilisticPCA(2, standardize=True).fit(X)
+    page = opened(loadstone.report(factors, X))
+    assert page.count("#scores .sample") == 178
+    assert page.count("#outliers, #contributions, #comparison") == 0
+    assert page.errors() == []
+
+
+def test_contributions_of_a_factor_model_add_up_too(wine):
+    from loadstone.report.facts import gather
+    from loadstone.report.figures.features import features
+
+    model = loadstone.ProbabilisticPCA(2, standardize=True).fit(wine.data)
+    figure = features(gather(model, wine.data))
+    X = wine.data[figure.names].to_numpy()
+    parts = (X - figure.means) @ np.array(figure.weights, dtype=float)
+    np.testing.assert_allclose(parts, model.transform(wine.data), rtol=1e-3, atol=1e-3)
+
+
+def test_many_samples_are_thinned_before_they_are_made_dense():
+    from scipy import sparse
+
+    from loadstone.report.facts import MAX_SAMPLES, gather
+    from loadstone.report.figures.features import features
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((MAX_SAMPLES + 500, 5))
+    model = loadstone.SparsePCA(1, n_nonzero=2).fit(X)
+    facts = gather(model, sparse.csc_array(X))
+    figure = features(facts)
+    made = figure.values[0]
+    codes = np.frombuffer(base64.b64decode(made.codes), dtype="<i2")
+    column = X[facts.drawn, int(figure.names[0][1:])]
+    assert codes.size == MAX_SAMPLES
+    np.testing.assert_allclose(made.middle + made.half * codes / 32767, column, atol=1e-3)
 
 
 def test_embedded_numbers_come_back(wine):

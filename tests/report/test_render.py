@@ -59,6 +59,40 @@ def test_the_page_needs_nothing_else(page):
     assert not re.search(r"@import|url\(", page)
 
 
+#: What people without one kind of cone see (Machado, Oliveira & Fernandes 2009), in linear light.
+VISIONS = {
+    "all cones": np.eye(3),
+    "no red": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0520]],
+    "no green": [[0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
+    "no blue": [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]],
+}
+
+
+def perceived(colours, vision):
+    """Oklab coordinates of colours (Ottosson 2020) as somebody sees them."""
+    share = np.array([[int(c[i : i + 2], 16) / 255 for i in (0, 2, 4)] for c in colours])
+    light = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    light = np.clip(light @ np.transpose(vision), 0, 1)
+    cones = light @ np.transpose(
+        [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]
+    )
+    return np.cbrt(cones) @ np.transpose(
+        [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
+    )
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_colours_differ_for_every_eye(page, vision):
+    themes = [m.split(";") for m in re.findall(r"--c0: #[^}]*", page)]
+    palettes = [re.findall(r"--c\d: #(\w{6})", ";".join(theme)) for theme in themes]
+    assert [len(palette) for palette in palettes] == [8, 8, 8]
+    for palette in palettes:
+        seen = perceived(palette, VISIONS[vision])
+        apart = np.linalg.norm(seen[:, None] - seen[None], axis=-1)
+        assert apart[np.triu_indices(8, 1)].min() > 0.07
+        assert apart[:4, :4][np.triu_indices(4, 1)].min() > 0.1
+
+
 def test_scripts_never_parse_text_as_markup(page):
     script = page[page.rindex("<script>") :]
     for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):

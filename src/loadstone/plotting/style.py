@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-#: Told apart by people with any colour vision, and dark enough for white paper.
-COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#8b3fa0", "#b7791f", "#0f766e", "#be3455", "#4a5568")
+#: Told apart by people with any colour vision, and dark enough for white paper; as in reports.
+COLOURS = ("#2b6cb0", "#c07b38", "#0f4924", "#a872ec", "#865d1b", "#569191", "#8d214e", "#5f497f")
 NEGATIVE = "#c05621"
 POSITIVE = "#2b6cb0"
 MUTED = "#718096"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +72,8 @@ class Facts:
     @cached_property
     def drawn(self) -> Array:
         """Which samples are drawn: all, or evenly spaced ones."""
-        n = self.rows.shape[0]
+        # A Dask array may not know how many rows it has; its scores do.
+        n = self.scores.shape[0]
         if n <= MAX_SAMPLES:
             return np.arange(n)
         return np.linspace(0, n - 1, MAX_SAMPLES).round().astype(np.intp)
@@ -169,7 +171,7 @@ def gather(
     as_it_is = X is None or isinstance(X, SampleCovariance) or hasattr(X, "columns")
     X = X if as_it_is else check_new_rows(estimator, X, allow_nan=True)
     n_features = int(estimator.n_features_in_)
-    n_samples = None if X is None or isinstance(X, SampleCovariance) else X.shape[0]
+    n_samples = None if X is None or isinstance(X, SampleCovariance) else float(X.shape[0])
     return Facts(
         estimator=estimator,
         X=X,
@@ -183,12 +185,12 @@ def gather(
     )
 
 
-def _texts(values: Any, n_samples: int | None, what: str) -> list[str] | None:
+def _texts(values: Any, n_samples: float | None, what: str) -> list[str] | None:
     if values is None or n_samples is None:
         return None
     texts = [str(value) for value in np.asarray(values, dtype=object).ravel()]
-    if len(texts) != n_samples:
-        msg = f"{len(texts)} {what} were given for {n_samples} samples"
+    if math.isfinite(n_samples) and len(texts) != n_samples:
+        msg = f"{len(texts)} {what} were given for {n_samples:.0f} samples"
         raise ValueError(msg)
     return texts
 

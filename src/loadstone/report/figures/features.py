@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from loadstone.covariance.containers import columns, rows_of
 from loadstone.covariance.protocol import Array
@@ -50,8 +51,7 @@ def features(facts: Facts) -> FeatureFigure | None:
     place[chosen] = np.arange(chosen.size)
     values = None
     if facts.rows is not None:
-        X = columns(rows_of(check_new_rows(facts.estimator, facts.rows)), chosen)
-        values = [packed(X[facts.drawn, i]) for i in range(chosen.size)]
+        values = [packed(column) for column in _values(facts, chosen).T]
     return FeatureFigure(
         names=[str(facts.names[i]) for i in chosen],
         loadings=[shortened(facts.loadings[i]) for i in chosen],
@@ -62,6 +62,14 @@ def features(facts: Facts) -> FeatureFigure | None:
         order=[place[ranked_features(w)].tolist() for w in facts.loadings.T],
         n_left_out=int(used.size - chosen.size),
     )
+
+
+def _values(facts: Facts, chosen: Array) -> Array:
+    """Features of the samples drawn; of a million samples no more is made dense."""
+    X = check_new_rows(facts.estimator, facts.rows)
+    if facts.drawn.size < facts.scores.shape[0]:
+        X = (X.tocsr() if sparse.issparse(X) else X)[facts.drawn]
+    return columns(rows_of(X), chosen)
 
 
 def by_rank(loadings: Array) -> Array:

@@ -53,7 +53,7 @@ addPanel({
       height: heightOf(holder, 0.85, 300, 460), x: x.map((v) => v * 1.15), y: y.map((v) => v * 1.15),
       xName: scoreName(across), yName: scoreName(up), label: `Biplot of ${places.length} samples with arrows for ${arrows.slice(0, 12).map((p) => p.name).join(", ")}`,
     });
-    drawSamples(page, area, places, (i) => sampleTip(page, i), { "fill-opacity": 0.35 });
+    drawSamples(page, area, places, (i) => sampleTip(page, i), "faint");
     const lost = drawArrows(page, area, arrows, Number.isFinite(scale) ? scale : 1, ({ a, b, name }) => `${name}: correlations ${a.toFixed(2)}, ${b.toFixed(2)}`);
     page.lostInBiplot = lost + all.length - arrows.length;
   },

@@ -19,7 +19,7 @@ addPanel({
       row.forEach((r, l) => {
         const size = Math.abs(r);
         mark(svg, "rect", { x: left + l * wide, y, width: wide - 2, height: tall - 2, rx: 3, fill: colour(j), "fill-opacity": (0.06 + 0.9 * size).toFixed(3) }, `Component ${j + 1} with PCA ${l + 1}: r = ${r.toFixed(3)}`);
-        if (wide > 34) node(svg, "text", { x: left + (l + 0.5) * wide - 1, y: y + tall / 2 + 4, "text-anchor": "middle", class: size > 0.6 ? "on-mark" : "soft" }, r.toFixed(2));
+        if (wide > 34) node(svg, "text", { x: left + (l + 0.5) * wide - 1, y: y + tall / 2 + 4, "text-anchor": "middle", class: size > 0.6 ? "on-mark" : "" }, r.toFixed(2));
       });
     });
   },

@@ -2,7 +2,7 @@
 
 function pathSentence(path, i) {
   const value = path.values[i];
-  const parts = [`${path.n_nonzeros[i]} features: variance ${asNumber(value)}`];
+  const parts = [`${plural(path.n_nonzeros[i], "feature")}: variance ${asNumber(value)}`];
   if (path.pca_variance) parts.push(`${asPercent(value / path.pca_variance)} of PCA's first component`);
   if (path.recovered) parts.push(`recovers ${asPercent(path.recovered[i])} of all features' variance`);
   const bound = path.upper_bounds && path.upper_bounds[i];

@@ -19,14 +19,14 @@ function sampleTip(page, i, more = "") {
 }
 
 // The samples as marks, in the colours of their classes or of a feature.
-function drawSamples(page, area, places, tipOf, attributes = {}) {
+function drawSamples(page, area, places, tipOf, look = "") {
   const fill = page.fills();
   const r = pointSize(places.length);
   places.forEach(([a, b], i) => {
     if (a === null || b === null || !page.isShown(i)) return;
     const chosen = page.state.sample === i;
     point(area.svg, page.kindOf(i), area.x(a), area.y(b), chosen ? r * 1.9 : r,
-      { fill: fill(i), class: `sample${chosen ? " chosen" : ""}`, ...attributes }, tipOf(i), page.hasValues ? () => page.chooseSample(i) : undefined);
+      { fill: fill(i), class: `sample ${chosen ? "chosen" : look}` }, tipOf(i), page.hasValues ? () => page.chooseSample(i) : undefined);
   });
 }
 
