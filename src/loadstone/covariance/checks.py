@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,9 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
     scikit-learn's own check turns a Dask array into an ndarray and reads a mapped file
     twice; both go around it, and their values are checked with the moments.
     """
+    if isinstance(X, str | bytes | PathLike):
+        msg = f"X is {X!r}; give numbers, such as those of loadstone.read_table(FILE).X"
+        raise TypeError(msg)
     if is_dask_frame(X):
         _refuse_text_columns(without_rows_read(X), unseen=True)
     X = opened(X, lazy=lazy)
@@ -70,6 +74,10 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
                 "X is ragged: its rows have different lengths; give every row one value per feature"
             )
             raise ValueError(msg) from error
+        if "could not convert string" in str(error):
+            text = str(error).partition(": ")[2].removeprefix("np.str_(").removesuffix(")")
+            msg = f"X holds text ({text}), not numbers; drop or encode it"
+            raise ValueError(msg) from None
         if "sample(s)" in str(error) and np.ndim(X) == 2:
             raise ValueError(_too_few(np.shape(X)[0], min_samples)) from None
         if "contains NaN" in str(error) or "contains infinity" in str(error):
