@@ -1,11 +1,13 @@
 """Leading eigenpairs where the easy way fails: weights, low rank, clustered values."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from loadstone.covariance import LowRankCovariance, covariance_of, leading_eigenpairs
-from loadstone.covariance.spectrum import block_krylov
+from loadstone.covariance.spectrum import N_BLOCKS, block_krylov
 
 
 def assert_leading(S, expected, rank, tol):
@@ -76,3 +78,21 @@ def test_sparse_and_dense_data_have_the_same_spectrum(container):
     X = rng.standard_normal((60, 130)) * (rng.random((60, 130)) < 0.3)
     S, _ = covariance_of(container(X), route="data")
     assert_leading(S, np.cov(X.T), 4, 1e-9)
+
+
+def test_a_krylov_basis_is_held_once():
+    n = 4000
+    variances = np.linspace(1.0, 2.0, n)
+
+    class Diagonal:
+        n_features, dtype = n, np.dtype(np.float64)
+
+        def __matmul__(self, W):
+            return variances[:, None] * W
+
+    tracemalloc.start()
+    block_krylov(Diagonal(), 1, max_passes=14)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Basis and images of 13 blocks of 9 columns, and a few blocks beside them.
+    assert peak <= 8 * n * 9 * (2 * N_BLOCKS + 8)

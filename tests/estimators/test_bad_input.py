@@ -1,5 +1,7 @@
 """Errors that say the value, the rule and the way out; and nothing lost on the way."""
 
+from pathlib import Path
+
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -287,3 +289,16 @@ def test_a_covariance_object_is_checked_like_its_matrix(entry, said):
     matrix[0, 1] = entry
     with pytest.raises(ValueError, match=said):
         SparsePCA(n_nonzero=2).fit_covariance(ExplicitCovariance(matrix))
+
+
+@pytest.mark.parametrize("X", ["data.csv", b"data.csv", Path("data.csv")], ids=repr)
+def test_the_name_of_a_file_is_no_data(X):
+    with pytest.raises(TypeError, match="read_table"):
+        SparsePCA(n_nonzero=1).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [object, str])
+def test_an_array_of_text_is_called_one(dtype):
+    X = np.array([["1", "b"], ["2", "3"], ["4", "5"]], dtype=dtype)
+    with pytest.raises(ValueError, match=r"holds text \('b'\)"):
+        SparsePCA(n_nonzero=1).fit(X)

@@ -120,6 +120,7 @@ def test_the_end_of_a_pattern_does_not_matter(end, tmp_path):
         BANNER + b"real general\n2 2 1000000000000\n1 1 1\n",
         BANNER + b"real general\n1000000000000 2 1\n1 1 1\n",
         BANNER + b"complex general\n2 2 1\n1 1 1.5 2.5\n",
+        BANNER + b"real symmetric\n3 4 1\n1 1 1\n",
         b"%%MatrixMarket matrix array real general\n1000000 1000000\n1\n",
         b"%%MatrixMarket matrix array real general\n2 2\n1 2 3\n",
         b"%%MatrixMarket matrix array complex hermitian\n1 1\n1 0\n",

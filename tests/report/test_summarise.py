@@ -99,6 +99,13 @@ def test_without_data_there_are_no_scores_and_no_pca(model):
     )
 
 
+def test_one_sample_has_scores_and_no_pca(model, wine):
+    # Warnings are errors in these tests.
+    summary = summarise(model, wine.data[:1])
+    json.dumps(summary, allow_nan=False)
+    assert summary["pca"] is None
+
+
 def test_headline_promises_no_more_than_is_proven(model, wine):
     sentence = summarise(certified(model, [0.9871, 0.999, 0.995]), wine.data)["headline"]
     assert sentence.endswith("; each proven within 1.3 % of the best possible.")

@@ -153,6 +153,17 @@ def test_low_rank_covariance_is_its_own_factor():
     np.testing.assert_allclose(products.times(W), V @ (np.diag([1, 2 / 3, 1 / 3]) @ (V.T @ W)))
 
 
+def test_sparse_data_smaller_than_its_covariance_is_not_made_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.3, (40, 8)).astype(float))
+    S, _ = covariance_of(X, route="data")
+    expected = CoordinateAscent()(S, 2, np.random.default_rng(1)).matrix
+    monkeypatch.setattr("loadstone.solvers.coordinate_ascent_caches.MAX_FACTOR_BYTES", 100)
+    assert isinstance(products_of(S, 1.0), SparseProducts)
+    found = CoordinateAscent()(S, 2, np.random.default_rng(1)).matrix
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_wide_data_larger_than_allowed_is_refused(monkeypatch):
     monkeypatch.setattr("loadstone.solvers.coordinate_ascent_caches.MAX_FACTOR_BYTES", 10)
     S, _ = covariance_of(rng_of(0).normal(size=(5, 9)))

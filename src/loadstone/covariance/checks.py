@@ -100,7 +100,7 @@ _REFUSED = {
 
 def _refuse_no_data(X: Any) -> None:
     """Refuse what names data, and what is none at all."""
-    if isinstance(X, str | PathLike):
+    if isinstance(X, str | bytes | PathLike):
         msg = f"X is {str(X)!r}, a name and no data; loadstone.read_table({str(X)!r}).X holds the numbers"
         raise TypeError(msg)
     if X is None:

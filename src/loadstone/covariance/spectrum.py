@@ -20,6 +20,8 @@ from loadstone.covariance.symmetric import largest_eigenpairs
 MAX_SAMPLE_GRAM = 4096
 #: Below this side a full eigensolve is as fast as an iteration.
 SMALL_MATRIX = 96
+#: Blocks of a Krylov basis after which it is begun anew with the best of its vectors.
+N_BLOCKS = 13
 
 
 def leading_eigenpairs(S: Covariance, rank: int, tol: float = 0.0) -> tuple[Array, Array]:
@@ -149,24 +151,29 @@ def block_krylov(S: Any, rank: int, tol: float = 0.0, max_passes: int = 60) -> t
     width = min(n, rank + 8)
     tol = max(tol, 50 * float(np.finfo(dtype).eps))
     fresh = np.random.default_rng(0).standard_normal((n, width)).astype(dtype)
-    basis = np.empty((n, 0), dtype=dtype)
-    images = np.empty((n, 0), dtype=dtype)
+    # Column by column, so that memory is taken as the basis grows, and nothing is held twice.
+    most = min(n, N_BLOCKS * width)
+    bases, all_images = (np.empty((n, most), dtype=dtype, order="F") for _ in range(2))
+    size = 0
     for _ in range(max_passes):
         for _ in range(2):
-            fresh = fresh - basis @ (basis.T @ fresh)
+            fresh = fresh - bases[:, :size] @ (bases[:, :size].T @ fresh)
             fresh = np.linalg.qr(fresh)[0]
-        basis = np.hstack([basis, fresh])
-        images = np.hstack([images, S @ fresh])
+        new = slice(size, size + width)
+        size += width
+        bases[:, new], all_images[:, new] = fresh, S @ fresh
+        basis, images = bases[:, :size], all_images[:, :size]
         projected = basis.T @ images
         values, Q = np.linalg.eigh((projected + projected.T) / 2)
         values, Q = values[::-1][:width], Q[:, ::-1][:, :width]
         vectors, S_vectors = basis @ Q, images @ Q
         residual = S_vectors - vectors * values
         worst = np.linalg.norm(residual[:, :rank], axis=0).max()
-        if worst <= tol * max(abs(values[0]), np.finfo(dtype).tiny) or basis.shape[1] + width > n:
+        if worst <= tol * max(abs(values[0]), np.finfo(dtype).tiny) or size + width > n:
             break
-        if basis.shape[1] > 12 * width:
+        if size > (N_BLOCKS - 1) * width:
             # Restart: the Ritz vectors carry what was learned.
-            basis, images = vectors, S_vectors
+            bases[:, :width], all_images[:, :width] = vectors, S_vectors
+            size = width
         fresh = residual
     return values[:rank], vectors[:, :rank]

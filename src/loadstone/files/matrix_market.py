@@ -74,6 +74,9 @@ def _well_formed(content: bytes, path: Path) -> bytes:
         lines = lines.partition(b"\n")[2].lstrip(b"\n")
     sizes, _, body = lines.partition(b"\n")
     _check_sizes(sizes, body, kind, path)
+    if symmetry != "general" and len(set(sizes.split()[:2])) > 1:
+        msg = f"the first line says {symmetry}, and the matrix is not square"
+        raise DamagedError(msg)
     if body.translate(None, _ALLOWED):
         msg = "letters between the numbers"
         raise DamagedError(msg)

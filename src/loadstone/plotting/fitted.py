@@ -52,8 +52,12 @@ def covariance_behind(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     scaled = getattr(estimator, "scale_", None) is not None
     if isinstance(X, SampleCovariance):
         return X.covariance(standardize=scaled)
+    rows = check_new_rows(estimator, X)
+    if rows.shape[0] < 2:
+        msg = f"X has {rows.shape[0]} sample(s), which do not vary; give those that were fitted"
+        raise ValueError(msg)
     return covariance_of(
-        check_new_rows(estimator, X),
+        rows,
         standardize=scaled,
         sample_weight=sample_weight,
         n_products=20 * estimator.components_.shape[0],

@@ -157,7 +157,7 @@ def products_of(S: Covariance, eigenvalue: float, order: Array | None = None) ->
     if isinstance(S, LowRankCovariance):
         roots = np.sqrt(np.maximum(S.eigenvalues, 0) / eigenvalue)
         return _factor(np.ascontiguousarray(S.V * roots.astype(S.dtype)), order)
-    if not isinstance(S, DataCovariance) or S.rows.shape[0] >= S.n_features:
+    if not isinstance(S, DataCovariance) or (_is_tall(S) and not _is_sparse_and_large(S)):
         A = np.ascontiguousarray(materialise(S).matrix / dtype(eigenvalue))
         return GramProducts(A, order)
     unit = dtype(np.sqrt((S.n_samples - 1.0) * eigenvalue))
@@ -176,6 +176,16 @@ def products_of(S: Covariance, eigenvalue: float, order: Array | None = None) ->
     X /= unit
     X[S.moments.constant] = 0
     return _factor(X, order)
+
+
+def _is_tall(S: DataCovariance) -> bool:
+    return S.rows.shape[0] >= S.n_features
+
+
+def _is_sparse_and_large(S: DataCovariance) -> bool:
+    """Whether the data is far smaller than its covariance, which memory has no room for."""
+    large = S.n_features**2 * S.dtype.itemsize > MAX_FACTOR_BYTES
+    return large and isinstance(S.rows, InMemoryRows) and S.rows.is_sparse
 
 
 def _factor(X: Array, order: Array) -> FactorProducts:
