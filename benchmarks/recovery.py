@@ -14,6 +14,7 @@ import measure  # noqa: F401 - puts the tests' data sets on the path
 import numpy as np
 
 import real_data
+from brute_force import best_beside
 from loadstone import SparsePCA, cross_validated_recovery
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
@@ -42,33 +43,19 @@ def faces() -> None:
         )
 
 
-def _best_beside(A: np.ndarray, B: np.ndarray, T: tuple, other: np.ndarray | None) -> tuple:
-    R = np.eye(len(B))
-    if other is not None:
-        R -= np.outer(other, other @ B) / (other @ B @ other)
-    features = list(T)
-    lengths, Q = np.linalg.eigh((B @ R)[np.ix_(features, features)])
-    solid = lengths > 1e-8 * np.trace(B)
-    white = Q[:, solid] / np.sqrt(lengths[solid])
-    values, vectors = np.linalg.eigh(white.T @ (R.T @ A @ R)[np.ix_(features, features)] @ white)
-    w = np.zeros(len(B))
-    w[features] = white @ vectors[:, -1]
-    return values[-1], w
-
-
 def _brute_force(S: np.ndarray, r: int, k: int) -> float:
     A, p = S @ S, len(S)
     supports = list(combinations(range(p), k))
     if r == 1:
-        return max(_best_beside(A, S, T, None)[0] for T in supports)
+        return max(best_beside(A, S, T, None)[0] for T in supports)
     best = 0.0
     for T, U in combinations_with_replacement(supports, 2):
         for seed in range(2):
             w = np.zeros(p)
             w[list(U)] = np.random.default_rng(seed).standard_normal(k)
             for _ in range(10):
-                v = _best_beside(A, S, T, w)[1]
-                w = _best_beside(A, S, U, v)[1]
+                v = best_beside(A, S, T, w)[1]
+                w = best_beside(A, S, U, v)[1]
             best = max(best, recovered_variance(ExplicitCovariance(S), np.stack([v, w], 1))[-1])
     return best
 

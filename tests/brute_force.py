@@ -38,3 +38,18 @@ def random_covariance(rng, p):
     if rng.random() < 0.6:
         X += rng.standard_normal((n, 2)) @ rng.standard_normal((2, p))
     return np.corrcoef(X.T) if rng.random() < 0.3 else np.cov(X.T)
+
+
+def best_beside(A, B, T, others):
+    """Largest root on a support beside one other component, and its vector, by definition."""
+    R = np.eye(len(B))
+    if others is not None:
+        R -= np.outer(others, others @ B) / (others @ B @ others)
+    T = list(T)
+    lengths, Q = np.linalg.eigh((B @ R)[np.ix_(T, T)])
+    solid = lengths > 1e-8 * np.trace(B)
+    white = Q[:, solid] / np.sqrt(lengths[solid])
+    values, vectors = np.linalg.eigh(white.T @ (R.T @ A @ R)[np.ix_(T, T)] @ white)
+    w = np.zeros(len(B))
+    w[T] = white @ vectors[:, -1]
+    return values[-1], w

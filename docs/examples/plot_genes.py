@@ -28,7 +28,7 @@ kinds = data.target_names[data.target]
 # Genes at the floor in every patient say nothing and are left out. The others are in the same
 # units, so that they are not standardised: a gene that varies more may have a larger say.
 
-varies = X.std(axis=0) > 0
+varies = np.ptp(X, axis=0) > 0
 X, names = X[:, varies], np.asarray(data.feature_names)[varies]
 
 model = SparsePCA(2, n_nonzero=size, standardize=False).fit(X)

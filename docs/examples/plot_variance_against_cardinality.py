@@ -31,7 +31,7 @@ def have(fetch, title, instead, name):
 
 def standardise(X):
     """Features of mean 0 and variance 1; those that do not vary are left out."""
-    X = X[:, X.std(axis=0) > 0]
+    X = X[:, np.ptp(X, axis=0) > 0]
     return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
 
 

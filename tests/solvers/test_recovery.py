@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from brute_force import best_beside
 from loadstone import SparsePCA
 from loadstone.constraints import L1Budget, LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
@@ -23,21 +24,6 @@ def problem(seed, p=8, n=30):
     rng = RNG(seed)
     X = rng.standard_normal((n, p)) @ rng.standard_normal((p, p))
     return ExplicitCovariance(np.corrcoef(X.T) if seed % 2 else np.cov(X.T), float(n))
-
-
-def best_beside(A, B, T, others):
-    """Largest root on a support beside one other component, and its vector, by definition."""
-    R = np.eye(len(B))
-    if others is not None:
-        R -= np.outer(others, others @ B) / (others @ B @ others)
-    T = list(T)
-    lengths, Q = np.linalg.eigh((B @ R)[np.ix_(T, T)])
-    solid = lengths > 1e-8 * np.trace(B)
-    white = Q[:, solid] / np.sqrt(lengths[solid])
-    values, vectors = np.linalg.eigh(white.T @ (R.T @ A @ R)[np.ix_(T, T)] @ white)
-    w = np.zeros(len(B))
-    w[T] = white @ vectors[:, -1]
-    return values[-1], w
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
