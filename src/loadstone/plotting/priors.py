@@ -74,11 +74,10 @@ def plot_prior_contours(
     w = np.linspace(-largest, largest, 400)
     height = penalty(_prior(prior, hyperparameters), w)
     total = height[:, None] + height[None, :]
-    # Through points on the axis that lie at equal distances, so that shapes can be compared.
-    middle = penalty(_prior(prior, hyperparameters), np.array([w[200]]))[0]
-    levels = np.interp(np.linspace(0.25, 0.95, 4) * largest, w[200:], height[200:]) + middle
-    levels = np.unique(np.round(levels, 10))
-    ax.contour(w, w, total, levels=levels, colors=[COLOURS[0]], linewidths=1.2)
+    # Through points on the diagonal at equal distances, so that shapes can be compared.
+    levels = 2 * np.interp(np.linspace(0.15, 0.5, 4) * largest, w[200:], height[200:])
+    look = {"colors": [COLOURS[0]], "linewidths": 1.2, "linestyles": "solid"}
+    ax.contour(w, w, total, levels=levels, **look)
     ax.axhline(0, color=MUTED, linewidth=0.6)
     ax.axvline(0, color=MUTED, linewidth=0.6)
     ax.set(xlabel="$w_1$", ylabel="$w_2$", aspect="equal", title=label_of(prior, hyperparameters))
