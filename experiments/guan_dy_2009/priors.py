@@ -10,11 +10,12 @@ from scipy.special import kv
 
 from experiments import data
 from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
-from experiments.figures import COLOURS, curve, finish, panels
+from experiments.figures import curve, finish, panels
 from experiments.guan_dy_2009.literal import printed_26, updates
 from experiments.run import Run
 from loadstone.covariance import covariance_of
 from loadstone.plotting import plot_prior_contours, plot_prior_threshold
+from loadstone.plotting.style import COLOURS
 from loadstone.solvers.variational_bayes.bound import BroadPriors
 from loadstone.solvers.variational_bayes.latent import complete_observations
 from loadstone.solvers.variational_bayes.one_loading import (
@@ -32,7 +33,7 @@ def package_bounds(T: Any, W: Any, noise: float, prior: str, n_rounds: int) -> A
     """Bounds of the package's updates on centred data, in the units of ``T``."""
     observations = complete_observations(covariance_of(T)[0])
     unit = observations.unit
-    law = PRIORS[prior].start((W / unit) ** 2)
+    law: Any = PRIORS[prior].start((W / unit) ** 2)
     free = np.ones(W.shape, dtype=bool)
     state = start_state(observations, W / unit, noise / unit**2, law, free)
     found = []
@@ -92,7 +93,7 @@ def equations(run: Run) -> Measured:
             rows.append((name, prior, difference, drop, said, wrong.asymmetry))
         ax.set_yscale("symlog")
         finish(ax, title=name, x="round", y="bound - last corrected one")
-    head = ("data", "prior", "relative difference", "fall, corrected")
+    head: tuple[str, ...] = ("data", "prior", "relative difference", "fall, corrected")
     head += ("fall, as printed", "asymmetry of Sigma by (19)")
     w2 = np.array([0.01, 1.0, 9.0])
     by_print, right_z = printed_26(w2, 1.0, 1.0), InverseGaussian(1.0, 1.0).expectations(w2)[0]
@@ -134,7 +135,8 @@ def densities(run: Run) -> Measured:
     figure, axes = panels(3, width=4.2)
     w = np.linspace(-3, 3, 401)
     for place, lam in enumerate((0.1, 1.0, 10.0)):
-        values = np.exp(-penalty(Laplace(lam), w))
+        law_of_w: Any = Laplace(lam)
+        values = np.exp(-penalty(law_of_w, w))
         curve(axes[0][0], w, values, place, f"lambda = {lam:g}", marker="")
     finish(axes[0][0], title="Fig. 1: Laplace", x="loading w", y="density")
     z = np.linspace(1e-3, 3, 600)
@@ -238,7 +240,7 @@ def table_1(run: Run) -> Measured:
         "Jeffreys": np.log(high**2 / low**2),
         "inverse Gaussian": bessel(high) - bessel(low),
     }
-    laws = {
+    laws: dict[str, Any] = {
         "Laplace": Laplace(lam),
         "Jeffreys": Jeffreys(),
         "inverse Gaussian": InverseGaussian(1, 1),
@@ -256,7 +258,14 @@ def table_1(run: Run) -> Measured:
         (name, *formulas[name], float(by_print[name]), float(right[name]), ours[name])
         for name in right
     )
-    head = ("prior", "printed", "corrected", "rise, printed", "rise, integrated", "rise, package")
+    head: tuple[str, ...] = (
+        "prior",
+        "printed",
+        "corrected",
+        "rise, printed",
+        "rise, integrated",
+        "rise, package",
+    )
     return Measured(
         numbers={
             **{f"{name}, printed / right": float(by_print[name] / right[name]) for name in right},
@@ -317,7 +326,7 @@ def figure_5(run: Run) -> Measured:
 )
 def figure_6(run: Run) -> Measured:
     """Estimate against t."""
-    laws = {
+    laws: dict[str, Any] = {
         "Laplace": Laplace(0.5),
         "inverse Gaussian (.01)": InverseGaussian(0.01, 1.0),
         "inverse Gaussian (100)": InverseGaussian(100.0, 1.0),
@@ -347,7 +356,7 @@ def figure_6(run: Run) -> Measured:
         )
         for name in laws
     )
-    head = (
+    head: tuple[str, ...] = (
         "prior",
         *(f"{kind}, t = {t}" for kind in ("penalised", "variational") for t in (".5", "1.99", "5")),
     )

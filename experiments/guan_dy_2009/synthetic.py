@@ -121,7 +121,7 @@ def table_2(run: Run) -> Measured:
     vectors = np.linalg.svd(draws[0] - draws[0].mean(axis=0), full_matrices=False)[2]
     free = [make_sparse_factors(random_state=seed)[0] for seed in range(100)]
     share_of_first = np.array([_first_share(X) for X in free])
-    head = ("prior", "two components, of 8", "4 + 4 exact, of 8")
+    head: tuple[str, ...] = ("prior", "two components, of 8", "4 + 4 exact, of 8")
     head += ("published run, tol 1e-3: sizes", "published run, 500 rounds: exact")
     loadings = tuple(
         (f"t{i + 1}", *(f"{v:.4f}" for v in (*W[i], *spca.components_.T[i], *vectors[:2].T[i])))
@@ -193,7 +193,12 @@ def nine_to_two(run: Run) -> Measured:
         as_run += hits
         rows.append((prior, two, right, f"{hits} of {len(stopped)}"))
     numbers["published run: exact"] = as_run
-    head = ("prior", "two components, %", "both supports exact, %", "published run: exact")
+    head: tuple[str, ...] = (
+        "prior",
+        "two components, %",
+        "both supports exact, %",
+        "published run: exact",
+    )
     return Measured(
         numbers=numbers,
         tables=(Table(head=head, rows=tuple(rows), caption=f"{n} draws."),),
@@ -220,7 +225,7 @@ def missing_data(run: Run) -> Measured:
     shares = (0.05, 0.2, 0.5) if run.quick else (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
     seeds = range(3 if run.quick else 10)
     rows, excess_at = [], {}
-    means = {"model": [], "true model": [], "mean": []}
+    means: dict[str, list[float]] = {"model": [], "true model": [], "mean": []}
     for share in shares:
         found = np.array([_imputation_errors(seed, share) for seed in seeds])
         excess_at[share] = found[:, 0] - found[:, 1]

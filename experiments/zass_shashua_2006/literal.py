@@ -67,7 +67,7 @@ def values_of_supports(A: Array) -> dict[tuple[int, ...], float]:
 
 def best_parts(value: dict[tuple[int, ...], float]) -> float:
     """The optimum of Eq. 1 for two components, by going through all pairs of disjoint supports."""
-    every = frozenset(max(value, key=len))
+    every = frozenset(feature for support in value for feature in support)
     return max(v + value[tuple(sorted(every - set(s)))] for s, v in value.items())
 
 

@@ -10,10 +10,11 @@ from sklearn.decomposition import NMF, PCA
 
 from experiments import data
 from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
-from experiments.figures import COLOURS, curve, finish, images, panels
+from experiments.figures import curve, finish, images, panels
 from experiments.quietly import fitted
 from experiments.run import Run
 from loadstone import NSPCA, GreedyPCA, datasets
+from loadstone.plotting.style import COLOURS
 
 Array = NDArray[np.float64]
 N_PARTS = 10
@@ -106,8 +107,8 @@ def figure_2(run: Run) -> Measured:
     greedy = fitted(GreedyPCA(N_PARTS, n_nonzero=55), X)
     rows = [models[name].components_ for name in SETTINGS]
     rows += [_bright(PCA(N_PARTS, svd_solver="full").fit(X).components_), multiplicative(run)]
-    rows.append(_bright(greedy.components_))
-    names = ["(a) 2e7, 0", "(b) 5e8, 0", "(c) 2e7, 2e6", "(d) PCA", "(e) NMF", "(f) greedy 55"]
+    rows.append(np.abs(greedy.components_))
+    names = ["(a) 2e7, 0", "(b) 5e8, 0", "(c) 2e7, 2e6", "(d) PCA", "(e) NMF", "(f) greedy 55, |w|"]
     numbers: dict[str, Any] = {}
     for name, model in models.items():
         numbers[f"{name} overlap"] = float(model.overlap_)
@@ -126,7 +127,7 @@ def figure_2(run: Run) -> Measured:
         )
         for name, (alpha, beta) in SETTINGS.items()
     )
-    head = ("panel", "alpha, beta", "`overlap_penalty`", "`sparsity_penalty`")
+    head: tuple[str, ...] = ("panel", "alpha, beta", "`overlap_penalty`", "`sparsity_penalty`")
     head += ("`overlap_` of unit columns", "`departure_` of raw ones", "non-zeros")
     head += ("sweeps", "objective never fell")
     return Measured(
@@ -134,7 +135,7 @@ def figure_2(run: Run) -> Measured:
         tables=(Table(head=head, rows=made),),
         figures={"": images(rows, shape=data.face_shape(), names=names)},
         remarks=(
-            "Signs of (d) and (f) are turned so that most loadings are positive.",
+            "Signs of (d) are turned so that most loadings are positive; (f) shows absolute values.",
             "At small alpha many local optima have nearly the same objective: sweeping pixels in "
             "another order moves it by less than 1e-4 of its value, the overlap by up to .3 and the "
             "non-zeros by 4 %. Tolerances of the reference values allow for that.",
@@ -193,7 +194,14 @@ def figure_3a(run: Run) -> Measured:
         (f"{np.log10(a):.1f}", float(m.overlap_penalty), u, r, int(m.cardinality_.sum()), m.n_iter_)
         for a, m, u, r in zip(alphas, models, unit, raw, strict=True)
     ]
-    head = ("log10 alpha", "`overlap_penalty`", "`overlap_`", "`departure_`", "non-zeros", "sweeps")
+    head: tuple[str, ...] = (
+        "log10 alpha",
+        "`overlap_penalty`",
+        "`overlap_`",
+        "`departure_`",
+        "non-zeros",
+        "sweeps",
+    )
     return Measured(
         numbers={**numbers, "largest rise": float(np.diff(unit).max())},
         tables=(Table(head=head, rows=tuple(rows)),),
@@ -250,13 +258,14 @@ def figure_3b(run: Run) -> Measured:
             numbers[f"{name}: non-zeros at log {exponent:g}"] = size
             rows.append((name, exponent, size, alive))
             if alive < N_PARTS:
-                ax.annotate(f"{alive}", (exponent, size), fontsize="x-small", color=COLOURS[place])
+                place_of_text = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center"}
+                ax.annotate(f"{alive}", (exponent, size), color=COLOURS[place], **place_of_text)
         numbers[f"{name}: largest rise"] = int(np.diff(sizes).max())
         curve(ax, BETAS, sizes, place, f"{name} ({len(X)} faces)")
     ax.axhline(2500, color="0.6", linewidth=0.7, linestyle=":")
     x = "log10 beta (numbers: columns left, where fewer than 10)"
     finish(ax, title="Fig. 3(b), alpha = 2e7", x=x, y="non-zeros of 3610")
-    head = ("faces", "log10 beta", "non-zeros", "columns left")
+    head: tuple[str, ...] = ("faces", "log10 beta", "non-zeros", "columns left")
     return Measured(
         numbers=numbers,
         tables=(Table(head=head, rows=tuple(rows)),),
