@@ -2,6 +2,7 @@
 
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import loadstone
@@ -50,37 +51,31 @@ numpydoc_xref_param_type = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "loadstone"
-html_static_path = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 5,
     "logo": {"text": "loadstone"},
     "secondary_sidebar_items": ["page-toc"],
 }
 html_show_sourcelink = False
 #: Pages at the top have no siblings to list.
-html_sidebars = {page.stem: [] for page in HERE.glob("*.md") if page.stem != "api"}
+html_sidebars = {page: [] for page in ("index", "getting_started", "how_to_choose")}
 
 
-def _runnable(folder: Path) -> str:
-    """A pattern for the examples whose data is at hand; the others are shown, not run."""
-    from loadstone.datasets.catalogue import SOURCES
-    from loadstone.datasets.fetch import find
+def _without_path(message, category, *_):
+    return f"{category.__name__}: {message}\n"
 
-    names = []
-    for script in sorted(folder.glob("plot_*.py")):
-        text = script.read_text(encoding="utf-8")
-        needed = [s for s in SOURCES if f"fetch_{s.name}" in text or s.file in text]
-        if all(find(source) for source in needed):
-            names.append(script.stem)
-    return rf"/({'|'.join(names)})\.py$"
 
+#: Warnings of examples stand on their pages: the place where the builder keeps them does not.
+warnings.formatwarning = _without_path
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": _runnable(HERE / "examples"),
+    "filename_pattern": r"/plot_\w+\.py$",
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 10_000,

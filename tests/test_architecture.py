@@ -28,6 +28,7 @@ LAYERS = [
     "covariance",
     "datasets",
     "files",
+    "notebook",
     "loadings",
     "registry",
     "blas_threads",

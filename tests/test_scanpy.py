@@ -22,7 +22,9 @@ N_TOP = 10
 def cells():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sc = pytest.importorskip("scanpy", reason="scanpy is not installed: pip install scanpy")
+        sc = pytest.importorskip(
+            "scanpy", reason="scanpy is not installed: pip install loadstone[cells]"
+        )
         anndata = pytest.importorskip("anndata", reason="anndata is not installed")
         counts = sparse.csr_matrix(sparse_counts("pbmc3k.npz"), dtype=np.float32)
         genes = pd.Index(arrays("pbmc3k.npz")["feature_names"].astype(object))

@@ -8,38 +8,39 @@ sides of the face. This is Figure 3 of Asteris, Papailiopoulos and Dimakis (2014
 the method and the setting of that paper (epsilon net, rank 3, epsilon 0.1, features used
 by one component removed before the next is sought).
 
-The images are the 2429 faces of the MIT CBCL face database, 19 x 19 pixels. They are not
-part of this package: set ``LOADSTONE_DATA`` to a folder that holds ``cbcl_faces.npz``.
+The images are the 2429 faces of the MIT CBCL face database, 19 x 19 pixels, which are not part
+of this package: set ``LOADSTONE_DATA`` to a folder that holds ``cbcl_faces.npz``. Without them
+the script looks for the strokes of handwritten digits.
 """
-
-import os
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import load_digits
 
 from loadstone import SpannogramPCA
+from loadstone.datasets import fetch_cbcl_faces
 
 # %%
 # Each image is brought to the same brightness and contrast first, as in the literature on
 # parts of faces; otherwise the first component is the light in the room.
 
-folder = os.environ.get("LOADSTONE_DATA")
-if folder is None:
-    raise SystemExit("set LOADSTONE_DATA to the folder that holds cbcl_faces.npz")
-with np.load(Path(folder) / "cbcl_faces.npz", allow_pickle=False) as file:
-    faces = file["X"].astype(float)
-    shape = tuple(file["image_shape"])
+try:
+    images = fetch_cbcl_faces()
+    faces, shape, n_pixels = images.data.astype(float), images.image_shape, 40
+except OSError:
+    print("the faces are not at hand: handwritten digits instead, in parts of eight pixels")
+    faces, shape, n_pixels = load_digits().data, (8, 8), 8
 faces -= faces.mean(axis=1, keepdims=True)
 faces /= faces.std(axis=1, keepdims=True)
 faces = np.clip(0.25 + 0.25 * faces, 0.0, 1.0)
+n_varying = int((faces.std(axis=0) > 0).sum())
 
 # %%
-# Forty pixels each, none of them shared.
+# Forty pixels of a face each, none of them shared.
 
 model = SpannogramPCA(
     n_components=6,
-    n_nonzero=40,
+    n_nonzero=n_pixels,
     rank=3,
     method="net",
     epsilon=0.1,
@@ -53,11 +54,11 @@ for j in range(model.n_components_):
         f"component {j + 1}: {model.cardinality_[j]} pixels, "
         f"{model.explained_variance_ratio_[j]:.1%} of the variance, "
         f"at least {proven:.0%} of what any such component could have "
-        f"(with probability {1 - 1 / faces.shape[1]:.1%})"
+        f"(with probability {1 - 1 / n_varying:.1%})"
     )
 
 # %%
-# The mean face in light grey tells where each part sits.
+# The mean image in light grey tells where each part sits.
 
 mean_face = model.mean_.reshape(shape)
 figure, axes = plt.subplots(1, 6, figsize=(10, 2.1), layout="constrained")
@@ -67,4 +68,4 @@ for j, ax in enumerate(axes):
     ax.imshow(np.ma.masked_equal(part, 0.0), cmap="YlOrRd", vmin=0.0, vmax=part.max())
     ax.set_title(f"component {j + 1}", fontsize="small")
     ax.axis("off")
-figure.suptitle("Six disjoint non-negative components of 40 pixels")
+figure.suptitle(f"Six disjoint non-negative components of {n_pixels} pixels")

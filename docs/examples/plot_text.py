@@ -3,19 +3,28 @@ Text: topics in the news
 ========================
 
 Words in 2246 articles of the Associated Press. A non-negative component of eight words is a
-topic one can read; a plain principal component has a loading for each of the 10473 words.
+topic one can read; a plain principal component has a loading for each of the 10473 words. Where
+the articles are not at hand, the docstrings of the estimators of scikit-learn take their place.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.utils.discovery import all_estimators
 
 from loadstone import SparsePCA
 from loadstone.datasets import fetch_associated_press
 from loadstone.plotting import plot_loadings
 
-news = fetch_associated_press()
-X = TfidfTransformer(sublinear_tf=True).fit_transform(news.data.astype(float))
+try:
+    news = fetch_associated_press()
+    counts, words = news.data.astype(float), news.feature_names
+except OSError:
+    print("the articles are not at hand: docstrings of scikit-learn instead")
+    counter = CountVectorizer(stop_words="english", token_pattern=r"[a-z]{4,}", min_df=3)
+    counts = counter.fit_transform(cls.__doc__ for _, cls in all_estimators())
+    words = counter.get_feature_names_out()
+X = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
 
 # %%
 # Disjoint supports: no word serves two topics.
@@ -23,8 +32,8 @@ X = TfidfTransformer(sublinear_tf=True).fit_transform(news.data.astype(float))
 model = SparsePCA(6, n_nonzero=8, nonnegative=True, orthogonality="disjoint", effort="fast")
 model.fit(X)
 for j, w in enumerate(model.components_):
-    print(j + 1, ", ".join(news.feature_names[np.argsort(-w)[: model.cardinality_[j]]]))
+    print(j + 1, ", ".join(words[np.argsort(-w)[: model.cardinality_[j]]]))
 
 # %%
-plot_loadings(model, components=[0, 1, 2], feature_names=news.feature_names)
+plot_loadings(model, components=[0, 1, 2], feature_names=words)
 plt.show()

@@ -44,6 +44,39 @@ def test_report_writes_the_page(run, wine_model, wine_csv, tmp_path):
     assert len(summary["scores"]["labels"]) == 178
 
 
+def embedded(page):
+    start = page.index('id="data">') + len('id="data">')
+    return json.loads(page[start : page.index("</script>", start)])
+
+
+def test_report_draws_what_it_is_asked_for(run, wine_model, wine_csv, tmp_path):
+    (tmp_path / "axis.txt").write_text("\n".join(str(400 + 10 * i) for i in range(13)))
+    asked = ["--path", "--image-shape", "1x13", "--feature-axis", "axis.txt"]
+    result = run("report", wine_model, wine_csv, *asked)
+    assert result.exit_code == 0, result.output
+    shown = embedded((tmp_path / "report.html").read_text())
+    assert shown["summary"]["path"]["n_nonzeros"] == list(range(1, 14))
+    assert (shown["images"]["height"], shown["images"]["width"]) == (1, 13)
+    assert shown["curves"]["axis"] == [400 + 10 * i for i in range(13)]
+    assert len(shown["features"]["values"]) == 8
+    assert len(shown["distances"]["score"]) == 178
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence", "code"),
+    [
+        (["--image-shape", "3x5"], "--image-shape 3x5 does not hold 13 features; give height", 2),
+        (["--image-shape", "wide"], "--image-shape wide does not hold 13 features", 2),
+        (["--feature-axis", "names"], "--feature-axis names gives 0 numbers for 13 features", 2),
+        (["--feature-axis", "none.txt"], "none.txt is no file; or did you mean 'names'?", 3),
+    ],
+)
+def test_pictures_that_do_not_fit_are_refused(run, wine_model, wine_csv, asked, sentence, code):
+    result = run("report", wine_model, wine_csv, *asked)
+    assert result.exit_code == code
+    assert sentence in " ".join(result.output.split())
+
+
 def test_certify_says_what_is_proven(run, wine_model, wine_csv):
     result = run("certify", wine_model, wine_csv)
     assert result.exit_code == 0, result.output

@@ -163,7 +163,7 @@ def test_empty_columns_and_stray_words_are_told(tmp_path):
     table = read_table(text(tmp_path / "t.csv", f"a,b,empty\n{rows}high,3,\n"))
     assert list(table.feature_names) == ["a", "b"]
     assert any("empty columns: empty" in note for note in table.notes)
-    assert any("'a': 1 cell(s) are no numbers" in note for note in table.notes)
+    assert any("'a': 1 cell(s) such as 'high' are no numbers" in note for note in table.notes)
 
 
 def test_labels_are_offered_chosen_and_refused(tmp_path):

@@ -1,5 +1,7 @@
-"""Models and paths to report on."""
+"""Models, paths and a browser to report on."""
 
+import shutil
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +11,99 @@ from sklearn.datasets import load_wine
 from loadstone import SparsePCA
 
 NASTY = "<script>window.hit=1</script>\"'&</script><!--"
+BINARY = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+DRIVER = shutil.which("chromedriver")
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--window-size=1200,1000",
+]  # fmt: skip
+
+
+class Page:
+    """A page in a browser, asked by selectors."""
+
+    def __init__(self, driver, file):
+        self.driver, self.file = driver, file
+
+    def load(self):
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+        self.driver.get(self.file.as_uri())
+        self.until(lambda: self.run("return document.documentElement.dataset.ready"))
+        return self
+
+    def until(self, is_so):
+        deadline = time.monotonic() + 20
+        while not is_so():
+            assert time.monotonic() < deadline, self.driver.get_log("browser")
+            time.sleep(0.02)
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def all(self, selector):
+        return self.driver.find_elements("css selector", selector)
+
+    def one(self, selector):
+        return self.driver.find_element("css selector", selector)
+
+    def count(self, selector):
+        return self.run("return document.querySelectorAll(arguments[0]).length", selector)
+
+    def text(self, selector):
+        return self.run("return document.querySelector(arguments[0]).textContent", selector)
+
+    def attributes(self, selector, name):
+        ask = "return [...document.querySelectorAll(arguments[0])].map(e => e.getAttribute(arguments[1]))"
+        return self.run(ask, selector, name)
+
+    def click(self, selector, which=0):
+        """Click what may lie under something else, as SVG often does."""
+        click = "dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+        self.run(f"document.querySelectorAll(arguments[0])[arguments[1]].{click}", selector, which)
+
+    def set(self, selector, value, event="input"):
+        self.run(
+            "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
+            "e.dispatchEvent(new Event(arguments[2], {bubbles: true}));",
+            selector,
+            value,
+            event,
+        )
+
+    def errors(self):
+        return self.driver.get_log("browser")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    if not (BINARY and DRIVER):
+        pytest.skip("Chromium is not installed: apt-get install chromium chromium-driver")
+    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    from selenium.webdriver.chrome.service import Service
+
+    options = selenium.ChromeOptions()
+    options.binary_location = BINARY
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = selenium.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="session")
+def opened(browser, tmp_path_factory):
+    """Open a report in the browser."""
+
+    def open_report(report):
+        file = report.save(tmp_path_factory.mktemp("report") / "report.html")
+        return Page(browser, file).load()
+
+    return open_report
 
 
 @pytest.fixture(scope="session")

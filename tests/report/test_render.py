@@ -69,15 +69,31 @@ def test_the_embedded_data_is_the_summary(model, wine, nasty_names):
     report = loadstone.report(model, wine.data, feature_names=nasty_names)
     start = report.html.index('id="data">') + len('id="data">')
     embedded = report.html[start : report.html.index("</script>", start)]
-    assert json.loads(embedded) == report.summary
+    assert json.loads(embedded)["summary"] == report.summary
 
 
 def test_a_report_without_data_or_with_one_component(wine):
     model = loadstone.SparsePCA(1, n_nonzero=2).fit(wine.data)
     page = loadstone.report(model).html
-    assert 'id="scores"' not in page
-    assert 'id="path"' not in page
+    start = page.index('id="data">') + len('id="data">')
+    embedded = json.loads(page[start : page.index("</script>", start)])
+    assert embedded["summary"]["scores"] is embedded["summary"]["path"] is None
+    assert embedded["distances"] is embedded["features"] is embedded["comparison"] is None
     assert "Features in common" not in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"image_shape": (3, 5)}, r"image_shape=\(3, 5\) does not hold 13 features; give height"),
+        ({"image_shape": 13}, "image_shape=13 does not hold 13 features"),
+        ({"feature_axis": [1, 2]}, "feature_axis has 2 entries for 13 features"),
+        ({"feature_axis": [*"abcdefghijklm"]}, "some that are no numbers; give one number"),
+    ],
+)
+def test_shapes_and_axes_that_do_not_fit_are_refused(model, asked, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        loadstone.report(model, **asked)
 
 
 @pytest.mark.parametrize(("n_nonzero", "shared"), [(2, False), (6, True)])

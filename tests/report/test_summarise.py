@@ -66,10 +66,13 @@ def test_the_headline_says_what_is_recovered_of_all_features(model, wine):
     scores = Z @ model.components_.T
     missed = Z - scores @ np.linalg.lstsq(scores, Z, rcond=None)[0]
     recovered = 1 - np.sum(missed**2) / np.sum(Z**2)
-    plain = PCA(3).fit(Z).explained_variance_ratio_.sum()
+    pca = PCA(3).fit(Z)
+    plain = pca.explained_variance_ratio_.sum()
+    followed = np.abs(np.corrcoef(scores.T, pca.transform(Z).T)[:3, 3:]).max(axis=1)
     assert summarise(model, wine.data)["headline"] == (
         f"3 components, 13 of 13 features used, recover {percent(recovered)} of all features' "
-        f"variance, PCA with as many components {percent(plain)}."
+        f"variance, PCA with as many components {percent(plain)}; their scores correlate with PCA's "
+        f"by {', '.join(f'{r:.2f}' for r in followed)}."
     )
 
 

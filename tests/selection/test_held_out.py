@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.model_selection import KFold
 
 from loadstone import EMPCA, SparsePCA, SparsePCACV, cross_validated_recovery
+from loadstone.constraints import Groups
 
 
 def data():
@@ -63,3 +64,10 @@ def test_cross_validation_says_it_of_the_size_it_chooses(route, standardize):
     found = cross_validated_recovery(fixed, X, cv=folds)
     assert model.cv_recovered_ratio_ == pytest.approx(found.recovered[-1], rel=1e-6)
     assert model.cv_pca_recovered_ratio_ == pytest.approx(found.pca[-1], rel=1e-5)
+
+
+def test_a_constraint_says_the_size_itself():
+    X = data()
+    constraint = Groups(np.repeat([0, 1, 2], 4), n_groups=1, nonnegative=True)
+    model = SparsePCA(2, constraint=constraint).fit(X)
+    assert cross_validated_recovery(model, X, cv=2).recovered.shape == (2,)

@@ -33,6 +33,7 @@ from loadstone.commands.options import (
     WithPath,
     WithReport,
 )
+from loadstone.commands.pictures import Pictures
 from loadstone.commands.reading import Reading
 from loadstone.commands.terminal import Terminal
 from loadstone.commands.usage import Commands
@@ -82,6 +83,7 @@ def _options(
 @with_groups
 def fit(
     reading: Reading,
+    pictures: Pictures,
     terminal: Terminal,
     components: Components = "3",
     nonzero: Nonzero = None,
@@ -131,6 +133,7 @@ def fit(
         ),
         with_path=with_path,
         with_report=with_report,
+        pictures=pictures,
         output=output,
         force=force,
     )
@@ -250,16 +253,21 @@ def path(
 def report(
     model: ModelFile,
     reading: Reading,
+    pictures: Pictures,
     terminal: Terminal,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="HTML file.", rich_help_panel=OUTPUT)
     ] = Path("report.html"),
+    with_path: WithPath = False,
     force: Force = False,
 ) -> None:
-    """Write the report of a model on the data it was fitted to."""
+    """Write the report of a model on the data it was fitted to.
+
+    Example: loadstone report genes-loadstone/model.npz genes.csv --path
+    """
     from loadstone.commands.models import report as run
 
-    run(terminal, model, reading, output, force=force)
+    run(terminal, model, reading, pictures, output, with_path=with_path, force=force)
 
 
 app.command()(demo)

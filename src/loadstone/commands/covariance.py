@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from loadstone.covariance.sample_file import is_sample_file
 from loadstone.files.atomic import refuse_existing
 from loadstone.files.errors import OptionError, TableError
 from loadstone.files.table import Table
+
+if TYPE_CHECKING:
+    from loadstone.report.render import Report
 
 
 def covariance(
@@ -82,14 +85,15 @@ def fit_covariance(terminal: Terminal, request: Request) -> None:
         table, options = asked(Table(np.empty((0, C.n_features)), C.names), request)
         for note in (*table.notes, *units_note(C, request.options, request.method)):
             terminal.note(f"note: {note}")
+        drawn = request.pictures.of(C.names, C.n_features)
         model = fitted(C, table, request.method, options, steps)
-        path = path_of(C, model, request, steps) if request.with_path else None
+        path = path_of(C, model, request.effort, steps) if request.with_path else None
         steps.next("Summing up")
-        summary = _summary_of(model, C, path, request)
+        report = _report_of(model, C, path, request.reading.file, drawn)
         steps.next("Writing results")
-        written = _write(request, model, C, summary)
-    print_found(terminal, summary, written)
-    terminal.result("fit", {**summary, "files": [str(file) for file in written]})
+        written = _write(request, model, C, report)
+    print_found(terminal, report.summary, written)
+    terminal.result("fit", {**report.summary, "files": [str(file) for file in written]})
 
 
 def _refuse_options_for_rows(reading: Reading) -> None:
@@ -103,24 +107,30 @@ def _refuse_options_for_rows(reading: Reading) -> None:
             raise OptionError(msg)
 
 
-def _summary_of(model: Any, C: SampleCovariance, path: Any, request: Request) -> dict[str, Any]:
-    from loadstone.report.summarise import summarise
+def _report_of(
+    model: Any, C: SampleCovariance, path: Any, file: Path, drawn: dict[str, Any]
+) -> Report:
+    from loadstone.report.render import build_report
 
-    title = request.reading.file.name
-    notes = ["Computed from a covariance: there are no samples, and so no scores."]
-    return summarise(model, C, None, C.names, path, title=title, notes=notes)
+    return build_report(
+        model,
+        C,
+        None,
+        C.names,
+        path,
+        title=file.name,
+        notes=["Computed from a covariance: there are no samples, and so no scores."],
+        **drawn,
+    )
 
 
-def _write(
-    request: Request, model: Any, C: SampleCovariance, summary: dict[str, Any]
-) -> list[Path]:
+def _write(request: Request, model: Any, C: SampleCovariance, report: Report) -> list[Path]:
     from loadstone.estimators.model_file import save_model
-    from loadstone.report.render import Report
 
     writers: dict[str, Any] = {
         "loadings.csv": lambda p: model.loadings_table(C.names).to_csv(p, index=False),
         "model.npz": lambda p: save_model(model, p),
     }
     if request.with_report:
-        writers["report.html"] = lambda p: Report(summary).save(p)
+        writers["report.html"] = report.save
     return write_together(request.folder, writers, force=request.force)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table as RichTable
 
 from loadstone.commands.methods import build_estimator, default_size, parse_size
 from loadstone.commands.outputs import RESULTS, write_scores, write_together
+from loadstone.commands.pictures import Pictures
 from loadstone.commands.progress import ComponentProgress, Stages, stages
 from loadstone.commands.reading import Reading, named
 from loadstone.commands.restrictions import Restriction
@@ -25,6 +26,9 @@ from loadstone.files.errors import OptionError
 from loadstone.files.spreadsheet import write_csv
 from loadstone.files.table import Table
 from loadstone.report.headline import percent
+
+if TYPE_CHECKING:
+    from loadstone.report.render import Report
 
 #: Loadings per component that the terminal shows.
 SHOWN = 10
@@ -44,6 +48,7 @@ class Request:
     options: dict[str, Any]
     with_path: bool
     with_report: bool
+    pictures: Pictures
     output: Path | None
     force: bool
 
@@ -51,6 +56,11 @@ class Request:
     def folder(self) -> Path:
         """Where the results go."""
         return self.reading.folder("loadstone") if self.output is None else self.output
+
+    @property
+    def effort(self) -> Any:
+        """How hard to prove something."""
+        return self.options.get("certify", False)
 
 
 def fit(terminal: Terminal, request: Request) -> None:
@@ -67,14 +77,17 @@ def fit(terminal: Terminal, request: Request) -> None:
         table, options = asked(request.reading.table(), request)
         for note in (*table.notes, *units_note(table.X, request.options, request.method)):
             terminal.note(f"note: {note}")
+        drawn = request.pictures.of(table.feature_names, table.X.shape[1])
         model = fitted(named(table), table, request.method, options, steps)
-        path = path_of(table.X, model, request, steps, table.weights) if request.with_path else None
+        path = None
+        if request.with_path:
+            path = path_of(table.X, model, request.effort, steps, table.weights)
         steps.next("Summing up")
-        summary = summary_of(model, table, path, request.reading.file)
+        report = report_of(model, table, path, request.reading.file, drawn)
         steps.next("Writing results")
-        written = _write(request, model, table, summary)
-    print_found(terminal, summary, written)
-    terminal.result("fit", {**summary, "files": [str(file) for file in written]})
+        written = _write(request, model, table, report)
+    print_found(terminal, report.summary, written)
+    terminal.result("fit", {**report.summary, "files": [str(file) for file in written]})
 
 
 def asked(table: Table, request: Request) -> tuple[Table, dict[str, Any]]:
@@ -116,9 +129,7 @@ def fitted(data: Any, table: Table, method: str, options: dict[str, Any], steps:
     return model
 
 
-def path_of(
-    data: Any, model: Any, request: Request, steps: Stages, sample_weight: Any = None
-) -> Any:
+def path_of(data: Any, model: Any, effort: Any, steps: Stages, sample_weight: Any = None) -> Any:
     """The variance over the number of features, on the sizes of the model and others."""
     from loadstone.selection.cardinality_path import cardinality_path
     from loadstone.selection.path import automatic_sizes
@@ -126,7 +137,6 @@ def path_of(
     steps.next("Following the path over the number of features")
     # The sizes of the model are on the path, so that the slider can stand on them.
     sizes = np.union1d(automatic_sizes(model.n_features_in_), np.maximum(model.cardinality_, 1))
-    effort = request.options.get("certify", False)
     return cardinality_path(
         data,
         sizes,
@@ -138,11 +148,11 @@ def path_of(
     )
 
 
-def summary_of(model: Any, table: Table, path: Any, file: Path) -> dict[str, Any]:
-    """Everything the report and ``--json`` show."""
-    from loadstone.report.summarise import summarise
+def report_of(model: Any, table: Table, path: Any, file: Path, drawn: dict[str, Any]) -> Report:
+    """Everything that a page and ``--json`` show."""
+    from loadstone.report.render import build_report
 
-    return summarise(
+    return build_report(
         model,
         named(table),
         table.labels,
@@ -152,6 +162,7 @@ def summary_of(model: Any, table: Table, path: Any, file: Path) -> dict[str, Any
         title=file.name,
         notes=[_sentence(note) for note in table.notes],
         sample_weight=table.weights,
+        **drawn,
     )
 
 
@@ -179,9 +190,8 @@ def units_note(X: Any, options: dict[str, Any], method: str | None = None) -> li
     ]
 
 
-def _write(request: Request, model: Any, table: Table, summary: dict[str, Any]) -> list[Path]:
+def _write(request: Request, model: Any, table: Table, report: Report) -> list[Path]:
     from loadstone.estimators.model_file import save_model
-    from loadstone.report.render import Report
 
     X = named(table)
     writers: dict[str, Any] = {
@@ -192,7 +202,7 @@ def _write(request: Request, model: Any, table: Table, summary: dict[str, Any]) 
         "model.npz": lambda p: save_model(model, p),
     }
     if request.with_report:
-        writers["report.html"] = lambda p: Report(summary).save(p)
+        writers["report.html"] = report.save
     return write_together(request.folder, writers, force=request.force)
 
 

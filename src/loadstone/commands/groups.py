@@ -1,7 +1,8 @@
 """Options that belong together: the fields of a dataclass, written once for every command.
 
 A command that says ``reading: Reading`` has a file and all options about reading it; one that
-says ``terminal: Terminal`` has those about what is printed, and its errors become sentences.
+says ``terminal: Terminal`` has those about what is printed, and its errors become sentences;
+``pictures: Pictures`` are those of a report.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from dataclasses import MISSING, fields
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from loadstone.commands.options import DataFiles
+from loadstone.commands.pictures import Pictures
 from loadstone.commands.reading import Reading
 from loadstone.commands.terminal import Terminal
 
 #: Dataclasses whose annotated fields are options.
-GROUPS = (Reading, Terminal)
+GROUPS = (Reading, Pictures, Terminal)
 
 
 def with_groups(run: Callable[..., None]) -> Callable[..., None]:

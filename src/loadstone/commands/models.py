@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.commands.fit import summary_of
+from loadstone.commands.fit import path_of, report_of
 from loadstone.commands.outputs import write_scores
+from loadstone.commands.pictures import Pictures
 from loadstone.commands.progress import Stages, stages
 from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal
 from loadstone.files.atomic import refuse_existing, writing
 from loadstone.files.errors import TableError
 from loadstone.files.table import Table
+from loadstone.plotting.fitted import upper_bounds_of
 
 
 def transform(
@@ -36,20 +38,31 @@ def transform(
 
 
 def report(
-    terminal: Terminal, model_file: Path, reading: Reading, output: Path, *, force: bool
+    terminal: Terminal,
+    model_file: Path,
+    reading: Reading,
+    pictures: Pictures,
+    output: Path,
+    *,
+    with_path: bool,
+    force: bool,
 ) -> None:
     """Write the report of a model on the data it was fitted to."""
-    from loadstone.report.render import Report
-
     refuse_existing([output], force=force, inputs=[model_file, reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
+        drawn = pictures.of(table.feature_names, table.X.shape[1])
+        path = None
+        if with_path:
+            # A band is drawn where the components come with proofs too.
+            effort = False if upper_bounds_of(model) is None else "instant"
+            path = path_of(table.X, model, effort, steps, table.weights)
         steps.next("Summing up")
-        summary = summary_of(model, table, None, reading.file)
-        Report(summary).save(output)
-    terminal.say(summary["headline"])
+        page = report_of(model, table, path, reading.file, drawn)
+        page.save(output)
+    terminal.say(page.summary["headline"])
     terminal.say(f"wrote {output}")
-    terminal.result("report", {**summary, "files": [str(output)]})
+    terminal.result("report", {**page.summary, "files": [str(output)]})
 
 
 def opened(

@@ -184,6 +184,25 @@ WithPath = Annotated[
 WithReport = Annotated[
     bool, typer.Option("--report/--no-report", help="Write a report.", rich_help_panel=OUTPUT)
 ]
+ImageShape = Annotated[
+    str | None,
+    typer.Option(
+        "--image-shape",
+        metavar="HxW",
+        help="Draw components as images: features are pixels, row by row.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+FeatureAxis = Annotated[
+    str | None,
+    typer.Option(
+        "--feature-axis",
+        metavar="names|FILE",
+        help="Draw components as curves over the numbers in the names of the features, such as "
+        "wavelengths, or over those of a file.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Folder = Annotated[
     Path | None,
     typer.Option(

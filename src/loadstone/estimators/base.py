@@ -38,6 +38,7 @@ from loadstone.estimators.found import Fitted, Found, Task, store, tell
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.projection import ComponentsMixin
 from loadstone.estimators.reading import Reading, read, read_covariance
+from loadstone.notebook import with_loadings
 
 __all__ = ["Components", "FitMixin", "field", "seeded"]
 
@@ -197,6 +198,9 @@ class Components(ComponentsMixin, FitMixin, BaseEstimator):
 
     def _search(self, task: Task) -> Found:
         raise NotImplementedError
+
+    def _html_repr(self) -> str:
+        return with_loadings(super()._html_repr(), vars(self))
 
     def __sklearn_tags__(self) -> Any:
         """Describe the estimator to scikit-learn."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 NO_VALUE = frozenset(
     {
         "", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing", "#n/a", "#div/0!",
-        "#value!", "#ref!", "#name?", "#num!", "#null!",
+        "#value!", "#ref!", "#name?", "#num!", "#null!", "#nv", "#wert!", "#bezug!", "..", "...",
+        ":", "\N{HORIZONTAL ELLIPSIS}", "\N{EN DASH}", "\N{EM DASH}",
     }
 )  # fmt: skip
 #: Share of cells that must be numbers for a column of text to count as one.
@@ -25,6 +26,8 @@ _LOOK_AT = 100
 _SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 _MINUS = "-\N{MINUS SIGN}\N{EN DASH}"
+#: Marks that lead to a footnote.
+_MARKS = "*\N{DAGGER}\N{DOUBLE DAGGER}\N{SECTION SIGN}"
 _CURRENCY = (
     r"(?:[A-Z]{0,3}[$€£¥₹₩₽₺₪฿₫₴₦]|USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|"
     r"kr\.?|Fr\.|SFr\.?|zł|Kč)"
@@ -33,6 +36,7 @@ _CELL = re.compile(
     rf"(?P<bracket>\()?(?P<sign>[{_MINUS}+])?(?P<before>{_CURRENCY})?[{_SPACES}]*(?P<inner>[{_MINUS}])?"
     rf"(?P<body>[0-9.,'{_APOSTROPHE}{_SPACES}]*[0-9][.,]?)(?P<power>[eE][+-]?[0-9]+)?"
     rf"[{_SPACES}]*(?P<unit>[%‰])?[{_SPACES}]*(?P<after>{_CURRENCY})?(?P<behind>[{_MINUS}])?(?(bracket)\)|)"
+    rf"[{_SPACES}]*[{_MARKS}]*"
 )
 _UNITS = {None: 1.0, "%": 100.0, "‰": 1000.0}
 #: What separates thousands, and what decimals; the first that fits most cells is taken.
@@ -50,14 +54,14 @@ class Written:
     ----------
     values : ndarray of float
         NaN where a cell is empty or no number.
-    strays : int
-        Cells that are neither.
+    strays : tuple of str
+        Cells that are neither, as they are written.
     note : str or None
         How cells were read that a program would not take for numbers.
     """
 
     values: NDArray[np.float64]
-    strays: int
+    strays: tuple[str, ...]
     note: str | None
 
 
@@ -88,10 +92,16 @@ def numbers_in(cells: Sequence[Any], decimal: str = ".") -> Written | str | None
         return f"mixes currencies ({', '.join(sorted(currencies))})"
     style = _style([parts["body"] for parts in found], decimal)
     values = np.array([_value(parts, style) for parts in parsed])
-    strays = int(np.isnan(values).sum()) - (len(cells) - len(filled))
-    if strays > (1 - MOSTLY) * len(filled):
+    unread = zip(cells, np.isnan(values), strict=True)
+    strays = tuple(str(cell) for cell, lost in unread if lost and not _is_empty(cell))
+    if len(filled) - len(strays) < MOSTLY * len(filled):
         return None
     return Written(values=values, strays=strays, note=_note(parsed, values, style))
+
+
+def is_written_number(cell: Any) -> bool:
+    """Whether a cell is a number as people write it."""
+    return not _is_empty(cell) and _parts(cell) is not None
 
 
 def _share(filled: Sequence[Any]) -> float:

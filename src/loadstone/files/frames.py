@@ -32,7 +32,11 @@ def table_of_frame(
             notes += [] if written is None else [f"column {name!r} {written}, left out"]
     numeric = sorted([*plain, *repaired])
     if not numeric:
-        msg = f"{place} has no column of numbers; its columns are {list(columns)[:6]}"
+        cells = {name: str(values[0]) for name, values in list(columns.items())[:6]}
+        msg = (
+            f"{place} has no column of numbers; the first cells of its columns are {cells}; write "
+            "units into the names of the columns, and numbers alone into the cells"
+        )
         raise TableError(msg)
     names = np.array([str(frame.columns[i]) for i in numeric], dtype=object) if named else None
     X = _numbers(frame, plain, repaired)
@@ -79,7 +83,8 @@ def notes_on(name: str, written: Written) -> list[str]:
     """What is told of a column of text that was read as numbers."""
     said = [] if written.note is None else [f"column {name!r}: {written.note}"]
     if written.strays:
-        said.append(f"column {name!r}: {written.strays} cell(s) are no numbers, taken as missing")
+        such = f"{len(written.strays)} cell(s) such as {written.strays[0]!r}"
+        said.append(f"column {name!r}: {such} are no numbers, taken as missing")
     return said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loadstone.files.cells import NO_VALUE
+from loadstone.files.cells import NO_VALUE, is_written_number
 
 #: How pandas calls the first column where it has no name: it names the rows.
 UNNAMED = "Unnamed: 0"
@@ -76,8 +76,10 @@ def heading_of(rows: Sequence[Sequence[Any]], counts: Callable[[Any], bool] = is
     last = -1
     for i, row in enumerate(rows[: min(_MOST, len(rows) - 1)]):
         cells = [row[j] for j in columns if j < len(row)]
-        words = [cell for cell in cells if not is_blank(cell) and not counts(cell)]
-        numbers = [cell for cell in cells if counts(cell)]
+        # The first row may name percentiles; below it, 1,200 and (350) are no names.
+        as_number = counts if i == 0 else lambda cell: counts(cell) or is_written_number(cell)
+        words = [cell for cell in cells if not is_blank(cell) and not as_number(cell)]
+        numbers = [cell for cell in cells if as_number(cell)]
         enough = len(columns) if i == 0 else max(2, len(columns) / 2)
         if words and not numbers and (i == 0 or len(words) >= enough):
             last = i
@@ -123,6 +125,20 @@ def joined_names(rows: Sequence[Sequence[Any]]) -> list[str]:
                 parts[j].append(text)
     named = [" ".join(part) or f"column {j + 1}" for j, part in enumerate(parts)]
     return [named[0] if parts[0] else UNNAMED, *named[1:]]
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Names of which each is given once; later ones of a name get a number, as pandas has it."""
+    taken = set(names)
+    seen: set[str] = set()
+    unique = []
+    for name in names:
+        fresh, number = name, 1
+        while fresh in seen or (fresh != name and fresh in taken):
+            fresh, number = f"{name}.{number}", number + 1
+        seen.add(fresh)
+        unique.append(fresh)
+    return unique
 
 
 def spelled(cell: Any) -> str:

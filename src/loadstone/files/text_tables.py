@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,7 +17,7 @@ from loadstone.files.cells import NO_VALUE, Written, numbers_in
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, opened
 from loadstone.files.frames import table_of_frame, without_remarks
-from loadstone.files.headings import Heading, heading_of, is_number, joined_names, spelled
+from loadstone.files.headings import Heading, heading_of, is_number, joined_names, numbered, spelled
 from loadstone.files.table import Table, listed
 from loadstone.files.totals import without_totals
 
@@ -46,8 +47,6 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
     -------
     Table
     """
-    import pandas as pd
-
     head = lines_of(path, _LOOK_AT)
     if not head:
         msg = f"{path} is empty"
@@ -62,7 +61,7 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
     options: dict[str, Any] = {
         "sep": delimiter,
         "header": 0 if header and not names else None,
-        "names": names or None,
+        "names": numbered(names) if names else None,
         "decimal": decimal,
         "na_values": sorted(NO_VALUE | {word.upper() for word in NO_VALUE} | {"NaN", "None"}),
         "dtype": dict.fromkeys(as_text, str) or None,
@@ -77,17 +76,55 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
         opened(path) as file,
         _after(file, n_above, encoding) as content,
     ):
-        frame = pd.read_csv(content, **options)
+        frame = _frame(content, options, rows)
+        repeated = names_given_twice(names or rows[0]) if header else []
         frame, remarks = without_remarks(frame) if _is_default(frame.index) else (frame, [])
         frame = frame if index else with_first_as_index(frame, header=header)
         table = table_of_frame(frame, str(path), named=header, decimal=decimal, as_text=as_text)
     doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
-    return without_totals(table.noting(*heading_notes(heading, rows), *remarks, *doubt))
+    said = [*heading_notes(heading, rows), *repeated, *remarks, *doubt]
+    return without_totals(table.noting(*said))
+
+
+def _frame(content: TextIO | BinaryIO, options: dict[str, Any], rows: list[list[str]]) -> Any:
+    """What pandas reads; names are one line each."""
+    import pandas as pd
+
+    ends = options["header"] == 0 and all(row[len(rows[0]) :] == [""] for row in rows[1:])
+    if ends and len(rows) > 1:
+        # Each line ends with a delimiter: what follows it is no cell.
+        options = {**options, "index_col": False, "usecols": range(len(rows[0]))}
+    try:
+        frame = pd.read_csv(content, **options)
+    except pd.errors.ParserError as error:
+        found = _TOO_MANY.search(str(error))
+        if found is None:
+            raise
+        msg = (
+            f"line {found[2]} has {found[3]} cells, and the lines before it have {found[1]}; take "
+            "out what is too much, or put quotes round cells that hold a delimiter"
+        )
+        raise pd.errors.ParserError(msg) from error
+    return frame.rename(
+        columns=lambda name: " ".join(name.split()) if isinstance(name, str) else name
+    )
+
+
+_TOO_MANY = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+
+
+def names_given_twice(names: Sequence[Any]) -> list[str]:
+    """A remark on columns that have one name."""
+    counts = Counter(str(name).strip() for name in names)
+    twice = [name for name, count in counts.items() if count > 1 and name]
+    return [f"columns of one name were numbered: {listed(twice)}"] if twice else []
 
 
 def _doubt(rows: list[list[str]]) -> list[str]:
     """A remark where dots may have been meant for thousands, and nothing in the file tells."""
-    dotted = [cell.strip() for row in rows for cell in row if "." in cell and is_number(cell)]
+    several = {j for row in rows for j, cell in enumerate(row) if cell.count(".") > 1}
+    cells = [cell.strip() for row in rows for j, cell in enumerate(row) if j not in several]
+    dotted = [cell for cell in cells if "." in cell and is_number(cell)]
     if not dotted or not all(_THOUSANDS.fullmatch(cell) for cell in dotted):
         return []
     return [f"dots were read as decimal points: {dotted[0]!r} is {float(dotted[0]):g}"]
@@ -140,11 +177,12 @@ def delimiter_of(path: Path, head: list[str]) -> str:
     """What separates the cells of these lines."""
     if ".tsv" in path.suffixes:
         return "\t"
-    # The delimiter that cuts every line into the same number of pieces, and into most.
+    # The delimiter that cuts every line into the same number of pieces, and into most. Where the
+    # heading has one piece less, it may lack a name for the rows; or what was cut are decimals.
     pieces = {d: [len(row) for row in rows_of(head, d)] for d in ",;\t|"}
-    even = {d: max(n) for d, n in pieces.items() if n and max(n) - min(n) <= 1 and max(n) > 1}
+    even = {d: n for d, n in pieces.items() if n and max(n) - min(n) <= 1 and max(n) > 1}
     if even:
-        return max(even, key=lambda d: even[d])
+        return max(even, key=lambda d: (max(even[d]) == min(even[d]), max(even[d])))
     blank = [len(line.split()) for line in head]
     if len(head) > 1 and min(blank) == max(blank) > 1 and not any(d in head[-1] for d in ",;\t|"):
         return WHITE
@@ -243,7 +281,7 @@ def with_first_as_index(frame: Any, *, header: bool) -> Any:
         and not isinstance(numbers_in(first.tolist()), Written)
     )
     if unnamed or text or (counts and header and title.strip().lower() in _INDEX_NAMES):
-        return frame.iloc[:, 1:].set_axis([str(name) for name in first], axis=0)
+        return frame.iloc[:, 1:].set_axis([" ".join(str(name).split()) for name in first], axis=0)
     return frame
 
 

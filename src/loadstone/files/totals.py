@@ -19,6 +19,8 @@ WORDS = frozenset(
         "gemiddelde", "\N{N-ARY SUMMATION}",
     }
 )  # fmt: skip
+#: Words that never name a class, however many rows bear them.
+ALWAYS = frozenset({"subtotal", "sub-total", "sub total", "zwischensumme", "sous-total"})
 #: A word that many rows bear is a class.
 _MOST = 0.1
 
@@ -47,7 +49,7 @@ def _called_totals(values: Any) -> Any:
     spelled = [str(value).strip().rstrip(":").casefold() for value in values]
     counts = Counter(spelled)
     few = {word for word in WORDS if 0 < counts[word] <= max(1, _MOST * len(spelled))}
-    return np.array([word in few for word in spelled])
+    return np.array([word in few | ALWAYS for word in spelled])
 
 
 def _is_sum(above: Any, last: Any) -> bool:

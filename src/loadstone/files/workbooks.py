@@ -19,11 +19,17 @@ from loadstone.files.headings import (
     is_blank,
     is_number,
     joined_names,
+    numbered,
     spelled,
 )
 from loadstone.files.ods_cells import ods_sheets
 from loadstone.files.table import Table, listed
-from loadstone.files.text_tables import has_header, heading_notes, with_first_as_index
+from loadstone.files.text_tables import (
+    has_header,
+    heading_notes,
+    names_given_twice,
+    with_first_as_index,
+)
 from loadstone.files.totals import without_totals
 from loadstone.files.xlsx_cells import Sheet, xlsx_sheets
 
@@ -123,12 +129,12 @@ def _table(rows: list[list[Any]], place: str, index: str | None) -> Table:
     body = rows[above:]
     columns = [_column([row[j] for row in body]) for j in range(len(rows[0]))]
     frame = pd.DataFrame(dict(enumerate(columns)))
-    frame.columns = pd.Index(names or range(len(columns)), dtype=object)
+    frame.columns = pd.Index(numbered(names) or range(len(columns)), dtype=object)
     frame, remarks = without_remarks(frame)
     frame = frame if index else with_first_as_index(frame, header=bool(names))
     frame = frame.rename(columns={UNNAMED: "column 1"})
     table = table_of_frame(frame, place, named=bool(names))
-    return table.noting(*heading_notes(heading, rows), *remarks)
+    return table.noting(*heading_notes(heading, rows), *names_given_twice(names), *remarks)
 
 
 def _column(cells: list[Any]) -> Any:

@@ -45,5 +45,5 @@ def plot_convergence(estimator: Any, *, ax: Any = None) -> Any:
             ax.axhline(bounds[j], color=colour_of(j), linestyle=":", linewidth=1)
     ax.set_xlabel("iteration")
     ax.set_ylabel("objective" if joint else "variance")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower right")
     return plain(ax)

@@ -44,30 +44,36 @@ def ranked_features(loadings: Any) -> Any:
     return support[np.argsort(-np.abs(np.asarray(loadings)[support]), kind="stable")]
 
 
-def pca_variances(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
-    """Variances of as many plain principal components of ``X``, largest first.
-
-    ``X`` is centred, and scaled where the estimator scales.
-    """
+def covariance_behind(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
+    """The covariance of ``X``, which is centred, and scaled where the estimator scales."""
     from loadstone.covariance import SampleCovariance, covariance_of
-    from loadstone.covariance.spectrum import leading_eigenpairs
     from loadstone.estimators.checks import check_new_rows
 
-    n_components = estimator.components_.shape[0]
     scaled = getattr(estimator, "scale_", None) is not None
     if isinstance(X, SampleCovariance):
-        S: Any = X.covariance(standardize=scaled)
-    else:
-        rows = check_new_rows(estimator, X)
-        S, _ = covariance_of(
-            rows,
-            standardize=scaled,
-            sample_weight=sample_weight,
-            n_products=20 * n_components,
-        )
+        return X.covariance(standardize=scaled)
+    return covariance_of(
+        check_new_rows(estimator, X),
+        standardize=scaled,
+        sample_weight=sample_weight,
+        n_products=20 * estimator.components_.shape[0],
+    )[0]
+
+
+def pca_pairs(S: Any, n_components: int) -> tuple[Any, Any]:
+    """Variances and loadings of plain principal components, largest variance first."""
+    from loadstone.covariance.spectrum import leading_eigenpairs
+
     # Three digits are shown; asking for all of them would cost many more passes.
-    values, _ = leading_eigenpairs(S, n_components, tol=1e-5)
-    return np.maximum(np.asarray(values, dtype=np.float64), 0)
+    values, vectors = leading_eigenpairs(S, n_components, tol=1e-5)
+    values = np.maximum(np.asarray(values, dtype=np.float64), 0)
+    return values, np.asarray(vectors, dtype=np.float64)
+
+
+def pca_variances(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
+    """Variances of as many plain principal components of ``X``, largest first."""
+    S = covariance_behind(estimator, X, sample_weight)
+    return pca_pairs(S, estimator.components_.shape[0])[0]
 
 
 def upper_bounds_of(fitted: Any) -> Any:

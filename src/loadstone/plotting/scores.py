@@ -44,7 +44,10 @@ def plot_scores(
     for text, rows, colour in _groups(labels, Z.shape[0]):
         ax.scatter(x[rows], Z[rows, up], s=18, color=colour, alpha=0.75, linewidths=0, label=text)
     if labels is not None:
-        legend = ax.legend(frameon=False, fontsize="small")
+        # Beside the points: a place among them is sought for seconds where there are many.
+        legend = ax.legend(
+            frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0)
+        )
         for entry in legend.get_texts():
             entry.set_parse_math(False)
     ax.set_xlabel("sample" if across is None else f"score on component {across + 1}")

@@ -124,5 +124,5 @@ def plot_scree(estimator: Any, X: Any = None, *, cumulative: bool = False, ax: A
     ax.set_xticks(places)
     ax.set_xlabel("component")
     ax.set_ylabel("% of the variance" + (", together" if cumulative else ""))
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="upper left" if cumulative else "upper right")
     return plain(ax)

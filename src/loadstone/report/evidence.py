@@ -88,6 +88,7 @@ def path_summary(path: Any, names: Any) -> dict[str, Any]:
         "values": values,
         "pca_variance": pca,
         "recovered": None if recovered is None else [float(share) for share in recovered],
+        "pca_recovered": None if recovered is None else float(path.pca_recovered),
         "upper_bounds": None
         if bounds is None
         else [float(b) if math.isfinite(b) else None for b in bounds],

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+#: Correlations a sentence can list.
+MAX_CORRELATIONS = 5
+
 
 def headline_of(summary: dict[str, Any]) -> str:
     """Say how many components, features and how much variance, what is proven, what was allowed."""
@@ -18,8 +21,8 @@ def headline_of(summary: dict[str, Any]) -> str:
         _recovered(summary, "recovers" if count == 1 else "recover"),
     ]
     sentence = ", ".join(part for part in parts if part)
-    proof = _proof(components)
-    said = f"{sentence}; {proof}." if proof else f"{sentence}."
+    said = "; ".join(part for part in (sentence, _followed(summary), _proof(components)) if part)
+    said = f"{said}."
     allowed = summary["constraint"]
     return said if allowed is None else f"{said} Allowed were {allowed}."
 
@@ -38,6 +41,30 @@ def _recovered(summary: dict[str, Any], verb: str) -> str:
         recovered, plain = signed_percent(held_out["recovered"]), signed_percent(held_out["pca"])
         said += f" (of held-out samples {recovered}, PCA {plain})"
     return said
+
+
+def _followed(summary: dict[str, Any]) -> str:
+    """How closely the scores go with those of PCA."""
+    pca = summary["pca"]
+    if pca is None:
+        return ""
+    found = [entry["correlation"] for entry in pca["followed"]]
+    if len(found) > MAX_CORRELATIONS:
+        said = f"{correlation(min(found))} to {correlation(max(found))}"
+    else:
+        said = ", ".join(correlation(r) for r in found)
+    return f"{'their' if len(found) > 1 else 'its'} scores correlate with PCA's by {said}"
+
+
+def certificate_words(components: list[dict[str, Any]]) -> str:
+    """The same as :func:`headline_of` says of proofs, for a small place; empty without any."""
+    proven = [c["certificate"] for c in components if c["certificate"] is not None]
+    if not proven:
+        return ""
+    best = "best possible" if all(c["is_optimal"] for c in proven) else None
+    said = best or f"≥ {floor_percent(min(c['ratio'] for c in proven))} of the best"
+    few = len(proven) < len(components)
+    return f"{len(proven)} of {len(components)}: {said}" if few else said
 
 
 def _proof(components: list[dict[str, Any]]) -> str:
@@ -64,6 +91,11 @@ def percent(ratio: float) -> str:
 def signed_percent(ratio: float) -> str:
     """The same of a share that may be below zero: predictions can do harm."""
     return percent(ratio) if ratio >= 0 else f"-{percent(-ratio)}"
+
+
+def correlation(r: float) -> str:
+    """A correlation with two digits; one only where it is exact."""
+    return f"{min(r, 0.99) if r < 0.9999 else 1:.2f}"
 
 
 def floor_percent(ratio: float) -> str:

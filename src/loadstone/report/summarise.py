@@ -6,22 +6,19 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from loadstone._version import __version__
 from loadstone.constraints import Constraint
-from loadstone.covariance import SampleCovariance
-from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.projection import groups_of
-from loadstone.plotting.fitted import names_of, pca_variances, ranked_features
+from loadstone.plotting.fitted import ranked_features
 from loadstone.plotting.overlap import support_overlap
 from loadstone.report.evidence import certificate_summaries, joint_summary, path_summary
+from loadstone.report.facts import MAX_SAMPLES, Facts, gather
 from loadstone.report.headline import headline_of, signed_percent
 from loadstone.selection.held_out import N_FOLDS, cross_validated_recovery, fits_anything
 
-#: Loadings per component and samples that are listed; what is left out is said.
+#: Loadings per component that are listed; what is left out is said.
 MAX_LOADINGS = 1000
-MAX_SAMPLES = 4000
 
 
 def summarise(
@@ -74,14 +71,24 @@ def summarise(
     >>> summarise(model)["headline"]
     "2 components, 6 of 13 features used, recover 50 % of all features' variance."
     """
-    check_is_fitted(estimator, "components_")
-    as_it_is = X is None or isinstance(X, SampleCovariance) or hasattr(X, "columns")
-    X = X if as_it_is else check_new_rows(estimator, X, allow_nan=True)
-    names = names_of(estimator, feature_names)
+    facts = gather(
+        estimator,
+        X,
+        labels,
+        feature_names,
+        path,
+        sample_names=sample_names,
+        sample_weight=sample_weight,
+    )
+    return summary_of(facts, title, notes)
+
+
+def summary_of(facts: Facts, title: str | None = None, notes: Any = ()) -> dict[str, Any]:
+    """The same from what was gathered."""
+    estimator, rows = facts.estimator, facts.rows
     notes = list(notes)
     parameters = estimator.get_params(deep=False)
     constraint = parameters.get("constraint")
-    rows = None if isinstance(X, SampleCovariance) else X
     summary = {
         "loadstone_version": __version__,
         "title": title or "Sparse principal components",
@@ -89,14 +96,14 @@ def summarise(
         "parameters": {k: _typed(v) for k, v in parameters.items()},
         "constraint": None if constraint is None else constraint.describe(),
         "data": _data(estimator, rows),
-        "components": _components(estimator, names, notes),
-        "pca": None if X is None else _pca(estimator, X, sample_weight),
+        "components": _components(estimator, facts.names, notes),
+        "pca": _pca(facts),
         "held_out": None
-        if rows is None or sample_weight is not None
+        if rows is None or facts.sample_weight is not None
         else _held_out(estimator, rows, notes),
         "overlap": support_overlap(estimator).tolist(),
-        "scores": None if rows is None else _scores(estimator, rows, labels, sample_names, notes),
-        "path": None if path is None else path_summary(path, names),
+        "scores": None if rows is None else _scores(facts, notes),
+        "path": None if facts.path is None else path_summary(facts.path, facts.names),
     }
     certificates = certificate_summaries(estimator)
     for component, certificate in zip(summary["components"], certificates, strict=True):
@@ -153,12 +160,11 @@ def _components(estimator: Any, names: Any, notes: list[str]) -> list[dict[str, 
     return components
 
 
-def _pca(estimator: Any, X: Any, sample_weight: Any) -> dict[str, Any] | None:
-    """What plain PCA reaches, where the data is complete."""
-    try:
-        variances = pca_variances(estimator, X, sample_weight)
-    except ValueError:
+def _pca(facts: Facts) -> dict[str, Any] | None:
+    """What plain PCA reaches, and how closely it is followed, where the data is complete."""
+    if facts.pca is None or facts.pca_correlations is None:
         return None
+    estimator, variances = facts.estimator, facts.pca[0]
     total = float(estimator.total_variance_)
     ratio = variances / total if total > 0 else np.zeros_like(variances)
     reached = float(np.sum(estimator.explained_variance_))
@@ -166,6 +172,11 @@ def _pca(estimator: Any, X: Any, sample_weight: Any) -> dict[str, Any] | None:
         "explained_variance_ratio": [plain_number(v) for v in ratio],
         "recovered_ratio": [plain_number(v) for v in np.cumsum(ratio)],
         "share_reached": plain_number(reached / variances.sum()) if variances.sum() > 0 else None,
+        "correlation": [[plain_number(r) for r in row] for row in facts.pca_correlations],
+        "followed": [
+            {"component": match + 1, "correlation": plain_number(abs(row[match]))}
+            for row, match in zip(facts.pca_correlations, facts.matches, strict=True)
+        ],
     }
 
 
@@ -191,32 +202,15 @@ def _held_out(estimator: Any, rows: Any, notes: list[str]) -> dict[str, Any] | N
     }
 
 
-def _scores(
-    estimator: Any, X: Any, labels: Any, sample_names: Any, notes: list[str]
-) -> dict[str, Any] | None:
-    Z = np.asarray(estimator.transform(X), dtype=np.float64)
-    n = Z.shape[0]
-    kinds = _texts(labels, n, "labels")
-    names = _texts(sample_names, n, "sample names")
-    rows = np.arange(n)
+def _scores(facts: Facts, notes: list[str]) -> dict[str, Any]:
+    rows, n, names = facts.drawn, facts.scores.shape[0], facts.sample_names
     if n > MAX_SAMPLES:
-        rows = np.linspace(0, n - 1, MAX_SAMPLES).round().astype(np.intp)
         notes.append(f"The scores of {MAX_SAMPLES} of {n} samples are drawn, evenly spaced.")
     return {
-        "values": [[_short(v) for v in row] for row in Z[rows].tolist()],
-        "labels": None if kinds is None else [kinds[i] for i in rows],
+        "values": [[_short(v) for v in row] for row in facts.scores[rows].tolist()],
+        "labels": None if facts.labels is None else [facts.labels[i] for i in rows],
         "names": [str(i + 1) for i in rows] if names is None else [names[i] for i in rows],
     }
-
-
-def _texts(values: Any, n_samples: int, what: str) -> list[str] | None:
-    if values is None:
-        return None
-    texts = [str(value) for value in np.asarray(values, dtype=object).ravel()]
-    if len(texts) != n_samples:
-        msg = f"{len(texts)} {what} were given for {n_samples} samples"
-        raise ValueError(msg)
-    return texts
 
 
 def plain_number(value: Any) -> float | int | None:

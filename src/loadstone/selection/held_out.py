@@ -100,7 +100,8 @@ def _again(estimator: Any) -> Any:
     """The estimator unfitted, with the size it has chosen and without proofs."""
     fresh = clone(estimator)
     known = fresh.get_params(deep=False)
-    if isinstance(known.get("n_nonzero"), str):
+    # Where there is a constraint, it says the size, and none was chosen.
+    if isinstance(known.get("n_nonzero"), str) and known.get("constraint") is None:
         fresh.set_params(n_nonzero=estimator.n_nonzero_)
     if "certify" in known:
         fresh.set_params(certify=False)

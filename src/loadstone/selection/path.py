@@ -31,16 +31,13 @@ from loadstone.extraction import signed
 from loadstone.loadings import Loadings, Stop
 from loadstone.metrics import total_variance
 from loadstone.selection.path_bounds import upper_bounds
+from loadstone.selection.path_search import search_sizes
 from loadstone.selection.path_starts import (
     StartEffort,
-    search_size,
-    start_directions,
 )
 from loadstone.selection.path_supports import Supports
-from loadstone.selection.path_sweep import BestKnown, sweep
 from loadstone.selection.path_wide import search_wide
 from loadstone.solvers.renormalise import renormalise
-from loadstone.solvers.support_spectrum import SupportSpectrum
 
 #: What each effort means at the sizes where a path begins.
 PATH_EFFORTS: dict[str, StartEffort] = {
@@ -52,8 +49,6 @@ PATH_EFFORTS: dict[str, StartEffort] = {
 }
 #: Sizes of an automatic path; data with fewer features gets every size.
 N_AUTO = 150
-#: Sweeps after the first two; they only visit what the one before has improved.
-MAX_SWEEPS = 8
 #: Components whose products with the covariance are computed in one pass.
 AT_ONCE = 32
 
@@ -294,10 +289,10 @@ def search_path(
     looked = None
     with one_blas_thread():
         if isinstance(S, SampleGram):
-            search = partial(_searched, effort=PATH_EFFORTS[effort])
+            search = partial(search_sizes, effort=PATH_EFFORTS[effort])
             known, looked = search_wide(S, constraints, search)
         else:
-            known = _searched(S, constraints, effort=PATH_EFFORTS[effort])
+            known = search_sizes(S, constraints, effort=PATH_EFFORTS[effort])
     values = np.maximum.accumulate(known.values)
     largest = float(leading_eigenvalues(S, 1)[0])
     if constraints[-1].size + closed.size >= S.n_features and not nonnegative:
@@ -316,35 +311,3 @@ def search_path(
         bounds,
         looked,
     )
-
-
-def _searched(
-    S: Covariance,
-    constraints: list[LoadingConstraint],
-    known: BestKnown | None = None,
-    *,
-    effort: StartEffort,
-) -> BestKnown:
-    spectrum = SupportSpectrum(S, coarse=True)
-    sizes = np.array([constraint.n_nonzero for constraint in constraints])
-    known = BestKnown(sizes, S.n_features) if known is None else known
-    starts = start_directions(S, spectrum, effort, constraints[0])
-    for index in effort.sizes(sizes, S.n_features, nonnegative=constraints[0].nonnegative):
-        known.offer(index, *search_size(S, spectrum, constraints[index], starts, effort))
-    news = np.ones(len(sizes), dtype=bool)
-    sweep(spectrum, constraints, known, news, upwards=False)
-    news = sweep(spectrum, constraints, known, news, upwards=True)
-    for turn in range(MAX_SWEEPS):
-        if not news.any():
-            break
-        news = sweep(spectrum, constraints, known, news, upwards=turn % 2 == 1)
-    _keep_smaller_components(known)
-    return known
-
-
-def _keep_smaller_components(known: BestKnown) -> None:
-    """Where a smaller component is better than a larger one, it serves both sizes."""
-    for index in range(1, known.values.size):
-        if known.values[index] < known.values[index - 1]:
-            known.values[index] = known.values[index - 1]
-            known.packed[index] = known.packed[index - 1]

@@ -23,6 +23,8 @@ from loadstone.solvers.support_spectrum import SupportSpectrum
 
 #: Squarings of the entries before they are summed: the more, the smaller the groups found.
 N_SQUARINGS = 4
+#: Number of sizes up to which every one has starts of its own: neighbours are too far to help.
+FEW_SIZES = 32
 #: Number of features below which starts are tried at twice as many sizes.
 FEW_FEATURES = 2048
 #: Starts that are climbed by power steps under non-negativity, and the steps.
@@ -61,6 +63,8 @@ class StartEffort:
 
     def sizes(self, n_nonzeros: Array, n_features: int, *, nonnegative: bool) -> list[int]:
         """Positions in ``n_nonzeros`` of the sizes that get starts of their own."""
+        if n_nonzeros.size <= FEW_SIZES and n_nonzeros[-1] <= self.max_size:
+            return list(range(n_nonzeros.size))
         small = n_nonzeros[n_nonzeros <= self.max_size]
         if small.size == 0:
             return [n_nonzeros.size - 1]
