@@ -131,8 +131,7 @@ def comparison(run: Run, name: str) -> Measured:
                 look = {"color": COLOURS[place], "linestyle": dash, "marker": "os^"[place]}
                 curve(ax, range(1, y.size + 1), y, place, kind + prior, **look)
         word = "Gram-Schmidt on loadings" if measure == "gs" else "QR of scores"
-        y_label = f"cumulative adjusted variance ({word})"
-        finish(ax, title=f"{name}: {word}", x="components", y=y_label)
+        finish(ax, title=f"{name}: {word}", x="components", y="cumulative adjusted variance")
         ax.legend(frameon=False, fontsize="x-small")
     numbers: dict[str, Any] = {}
     for prior in PRIORS:
@@ -502,10 +501,12 @@ def _refit(X: Array, **options: Any) -> Any:
 
 
 def _matched(W: Array, printed: Array) -> Array:
-    """Columns of ``W`` in the order of the printed ones they are closest to."""
+    """Columns of ``W`` in the order, and with the signs, of the printed ones they are closest to."""
     cosine = np.abs((printed / np.linalg.norm(printed, axis=0)).T @ W)
     rows, columns = linear_sum_assignment(-cosine)
-    return np.asarray(W[:, columns[np.argsort(rows)]])
+    ordered = W[:, columns[np.argsort(rows)]]
+    signs = np.where(np.sum(ordered * printed, axis=0) < 0, -1.0, 1.0)
+    return np.asarray(ordered * signs)
 
 
 def _agreement(W: Array, printed: Array) -> int:

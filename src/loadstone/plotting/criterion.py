@@ -56,7 +56,8 @@ def plot_criterion(estimator: Any, *, sizes: bool = False, ax: Any = None) -> An
     ax.set_xlabel("penalty h")
     ax.set_ylabel(f"{name} per sample")
     _show_the_valley(ax, table, best)
-    ax.legend(title="components", frameon=False)
+    if asked.size > 1:
+        ax.legend(title="components", frameon=False)
     if sizes:
         _draw_sizes(ax, table, best)
     return ax
