@@ -53,9 +53,12 @@ def run_paper(paper: str, asked: argparse.Namespace) -> bool:
     folder = asked.out / paper
     say(f"{paper}: {len(wanted)} claims")
     start = time.perf_counter()
-    entries = list(run_claims(paper, wanted, folder, quick=asked.quick, jobs=asked.jobs))
-    about = papers()[paper]
-    write(folder, f"{about.authors}: {about.title}", entries, list(claims), keep=bool(asked.only))
+    title = f"{papers()[paper].authors}: {papers()[paper].title}"
+    entries = []
+    for entry in run_claims(paper, wanted, folder, quick=asked.quick, jobs=asked.jobs):
+        entries.append(entry)
+        # After each, so that whoever stops a long run keeps what there is.
+        write(folder, title, entries, list(claims), keep=bool(asked.only))
     surprising = [e["id"] for e in entries if e["verdicts"] != e["expected"]]
     say(f"{paper}: {time.perf_counter() - start:.0f} s, results in {folder}")
     if surprising:

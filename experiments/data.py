@@ -31,6 +31,16 @@ def off_first_component(Z: Matrix) -> Matrix:
     return np.asarray(Z - np.outer(Z @ v, v))
 
 
+def covariance(X: Matrix) -> Matrix:
+    """``X'X / (n - 1)`` of centred data."""
+    return np.asarray(X.T @ X / (len(X) - 1))
+
+
+def fitted(model: Any, X: Matrix, S: Matrix | None = None) -> Any:
+    """The model fitted to the covariance where it is given, else to the data."""
+    return model.fit(X) if S is None else model.fit_covariance(S, len(X))
+
+
 @cache
 def faces_raw() -> Matrix:
     """F-raw: the 2429 CBCL faces, grey values centred pixel by pixel."""
@@ -76,9 +86,16 @@ def leukemia_standardised() -> Matrix:
 
 
 @cache
-def leukemia_log() -> Matrix:
-    """L-log: floored at 20, log2, centred."""
+def leukemia_logarithms() -> Matrix:
+    """Expression floored at 20, log2, without the genes that never exceed the floor."""
     X = np.log2(np.maximum(datasets.fetch_leukemia().data, 20.0))
+    return np.asarray(X[:, np.ptp(X, axis=0) > 0])
+
+
+@cache
+def leukemia_log() -> Matrix:
+    """L-log: the logarithms, centred."""
+    X = leukemia_logarithms()
     return np.asarray(X - X.mean(axis=0))
 
 

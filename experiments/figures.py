@@ -46,11 +46,11 @@ def finish(ax: Any, *, title: str, x: str, y: str, legend: bool = True, **kwargs
     ax.set(title=title, xlabel=x, ylabel=y, **kwargs)
     ax.title.set_fontsize("medium")
     if legend:
-        ax.legend(frameon=False, fontsize="small")
+        ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
 
 
 def images(
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Any],
     *,
     shape: tuple[int, int],
     names: Sequence[str],

@@ -67,16 +67,19 @@ def jobs_of(claims: Sequence[Claim]) -> list[list[str]]:
     return list(jobs.values())
 
 
-def _work(paper: str, ids: list[str], folder: Path, *, quick: bool) -> list[dict[str, Any]]:
-    """One job, in whatever process it runs."""
+def _each(paper: str, ids: list[str], folder: Path, *, quick: bool) -> Iterator[dict[str, Any]]:
+    """One job, claim by claim."""
     claims = claims_of(paper)
     run = Run(quick=quick, tell=lambda text: say(f"    {text}"))
-    entries = []
     for name in ids:
         entry = measure(claims[name], run, folder)
         say(f"  {name}: {' / '.join(entry['verdicts'])} ({entry['timings']['cpu seconds']:.1f} s)")
-        entries.append(entry)
-    return entries
+        yield entry
+
+
+def _work(paper: str, ids: list[str], folder: Path, *, quick: bool) -> list[dict[str, Any]]:
+    """One job in a process of its own."""
+    return list(_each(paper, ids, folder, quick=quick))
 
 
 def run_claims(
@@ -87,7 +90,7 @@ def run_claims(
     parts = jobs_of([claims[name] for name in ids])
     if jobs == 1 or len(parts) == 1:
         for part in parts:
-            yield from _work(paper, part, folder, quick=quick)
+            yield from _each(paper, part, folder, quick=quick)
         return
     # A fresh interpreter for each worker: forked ones inherit the threads of a compiled library.
     context = multiprocessing.get_context("spawn")

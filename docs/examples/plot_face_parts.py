@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from loadstone import SpannogramPCA
-from loadstone.datasets import fetch_cbcl_faces
+from loadstone.datasets import fetch_cbcl_faces, scale_images
 
 # %%
 # Each image is brought to the same brightness and contrast first, as in the literature on
@@ -30,9 +30,7 @@ try:
 except OSError:
     print("the faces are not at hand: handwritten digits instead, in parts of eight pixels")
     faces, shape, n_pixels = load_digits().data, (8, 8), 8
-faces -= faces.mean(axis=1, keepdims=True)
-faces /= faces.std(axis=1, keepdims=True)
-faces = np.clip(0.25 + 0.25 * faces, 0.0, 1.0)
+faces = scale_images(faces)
 n_varying = int((faces.std(axis=0) > 0).sum())
 
 # %%
@@ -64,7 +62,7 @@ mean_face = model.mean_.reshape(shape)
 figure, axes = plt.subplots(1, 6, figsize=(10, 2.1), layout="constrained")
 for j, ax in enumerate(axes):
     part = model.components_[j].reshape(shape)
-    ax.imshow(mean_face, cmap="gray", vmin=-0.6, vmax=0.8)
+    ax.imshow(mean_face, cmap="gray", vmin=-150, vmax=200)
     ax.imshow(np.ma.masked_equal(part, 0.0), cmap="YlOrRd", vmin=0.0, vmax=part.max())
     ax.set_title(f"component {j + 1}", fontsize="small")
     ax.axis("off")

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from loadstone import EMPCA, ElasticNetPCA, GreedyPCA, ThresholdedPCA, cardinality_path
-from loadstone.datasets import fetch_cbcl_faces, fetch_leukemia, fetch_nci60, scale_images
+from loadstone.datasets import fetch_cbcl_faces, fetch_leukemia, fetch_nci60
 
 
 def have(fetch, title, instead, name):
@@ -36,11 +36,11 @@ def standardise(X):
 
 
 # %%
-# Faces of equal brightness and contrast. Their first component is positive nearly
+# Raw grey values, each pixel of unit variance. Their first component is positive
 # everywhere, so for non-negative components it is removed first, as in the paper.
 
 images, faces_title = have(fetch_cbcl_faces, "faces", load_digits, "digits")
-faces = standardise(scale_images(images))
+faces = standardise(images)
 first = np.linalg.eigh(faces.T @ faces)[1][:, -1]
 rest = faces - np.outer(faces @ first, first)
 

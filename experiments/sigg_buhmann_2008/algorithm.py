@@ -72,7 +72,7 @@ def figure_1(run: Run) -> Measured:
         ax.plot(*path.T, color=COLOURS[0], linewidth=2.2, label="the walk")
         ax.plot(*f, "k*", markersize=9, label="w* (no bound)")
         ax.plot(*end, "o", color=COLOURS[1], label="w° (end of the walk)")
-        finish(ax, title=f"K = {size}", x="$w_1$", y="$w_2$", xlim=(-1.2, 1.2), ylim=(-1.2, 1.2))
+        finish(ax, title=f"K = {size}", x="$w_1$", y="$w_2$", xlim=(-1.8, 1.8), ylim=(-1.8, 1.8))
         ax.set_aspect("equal")
         ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
         ax.axvline(0, color="0.8", linewidth=0.6, zorder=0)

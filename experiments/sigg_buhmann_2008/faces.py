@@ -32,7 +32,7 @@ def first_component_of_faces(run: Run) -> Measured:
     figure = images(
         [pictures],
         shape=data.face_shape(),
-        names=["PC1"],
+        names=["PC1\n(orange < 0)"],
         titles=[["F-z", "scaled images"]],
         signed=True,
     )

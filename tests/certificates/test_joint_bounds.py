@@ -219,3 +219,14 @@ def test_the_smoothed_sum_lies_above_the_sum():
         assert shares.sum() == pytest.approx(2.0)
         assert total >= 5.0 - 1e-9
     assert soft_sum(values, 2, 1e-6)[1] == pytest.approx(5.0, abs=1e-4)
+
+
+def test_a_step_far_too_long_does_not_overflow():
+    matrix = PITPROPS[:5, :5]
+    problem = SupportProblem(np.arange(5), np.zeros(5, dtype=bool), 2)
+    bound = SmoothedJointBound(matrix, problem, 2, "D", sigma=0.05)
+    point = np.append(start_point(matrix, problem, 5), 1000.0)
+    # Warnings are errors in these tests.
+    value, gradient = bound(point)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()

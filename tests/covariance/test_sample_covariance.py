@@ -217,7 +217,7 @@ def test_a_constant_feature_stays_constant(container):
 def test_bad_rows_and_weights_are_refused():
     X = np.random.default_rng(12).standard_normal((6, 2))
     lazy = da.from_array(np.where(np.arange(12).reshape(6, 2) == 3, np.nan, X), chunks=(3, 2))
-    with pytest.raises(ValueError, match=r"NaN or infinity in feature\(s\) 1"):
+    with pytest.raises(ValueError, match=r"NaN or infinity .* in feature\(s\) 1"):
         SampleCovariance.of(lazy)
     with pytest.raises(ValueError, match="NaN"):
         SampleCovariance.of([[1.0, np.nan]])

@@ -243,15 +243,40 @@ def test_a_mask_means_missing_and_is_never_dropped():
         SparsePCA(n_nonzero=2).fit_covariance(square)
 
 
-@pytest.mark.parametrize("scale", [1e160, 1e200, 1e300])
-def test_an_overflow_is_called_one_and_comes_without_warnings(scale):
+@pytest.mark.parametrize("route", ["gram", "data", "wide"])
+@pytest.mark.parametrize("container", ["array", "dask", "csr"])
+@pytest.mark.parametrize(("scale", "dtype"), [(1e160, "f8"), (1e307, "f8"), (1e30, "f4")])
+def test_an_overflow_is_called_one_and_comes_without_warnings(scale, dtype, container, route):
+    from fuzz.inputs import CONTAINERS
     from loadstone import SparsePCA
 
-    X = np.random.default_rng(0).standard_normal((30, 4)) * scale
+    X = (np.random.default_rng(0).standard_normal((30, 4)) * scale).astype(dtype)
     # Warnings are errors in these tests.
-    with pytest.raises(ValueError, match="rescale X") as caught:
-        SparsePCA(n_nonzero=2).fit(X)
-    assert "NaN" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"rescale X|too large") as caught:
+        SparsePCA(n_nonzero=2, route=route).fit(CONTAINERS[container](X))
+    # Values that are read with the sums may be anything.
+    assert "NaN" not in str(caught.value) or container == "dask"
+
+
+def test_a_covariance_that_overflows_is_refused_and_leaves_the_one_before():
+    from loadstone import SampleCovariance
+
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="overflow; rescale X"):
+        SampleCovariance.of(rng.standard_normal((30, 4)) * 1e200)
+    kept = SampleCovariance.of(rng.standard_normal((30, 4)))
+    before = kept.scatter.copy()
+    with pytest.raises(ValueError, match="overflow; rescale X"):
+        kept.partial_fit(np.full((1, 4), 1e200))
+    np.testing.assert_array_equal(kept.scatter, before)
+
+
+def test_infinities_of_both_signs_are_refused_without_warnings():
+    from loadstone import SparsePCA
+
+    X = np.array([[np.inf, 1.0], [-np.inf, 2.0], [0.0, 3.0]])
+    with pytest.raises(ValueError, match="contains infinity, 2 time"):
+        SparsePCA(n_nonzero=1).fit(X)
 
 
 @pytest.mark.parametrize(

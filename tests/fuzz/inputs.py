@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import tempfile
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,17 @@ from loadstone._sklearn_compat import StrOptions
 from registry import constraints
 
 #: Small ones find what large ones do, and thousands of them are affordable.
-SHAPES = [
-    (2, 1), (1, 3), (2, 2), (3, 8), (5, 14), (12, 5), (12, 5), (30, 4), (30, 4), (8, 8), (8, 8),
-    (20, 9), (20, 9), (40, 16), (7, 40),
+SMALL = [
+    (1, 3), (2, 1), (2, 2), (2, 4), (3, 3), (3, 6), (4, 2), (4, 4), (5, 5), (6, 4), (6, 4), (8, 3),
+    (8, 6), (8, 6), (10, 4), (12, 5), (12, 5), (15, 6), (20, 3), (30, 4),
 ]  # fmt: skip
-#: Searches and proofs that take a tenth of a second on the last two.
-LONG = {"ExactSparsePCA", "SparseNoisyPCA", "SparseProbabilisticPCA"}
+LARGE = [(3, 8), (5, 14), (8, 8), (20, 9), (20, 9), (40, 16), (7, 40)]
+#: How many inputs come to one that is large. Some search and prove for seconds on those.
+ONE_IN, ONE_IN_LONG = 8, 100
+LONG = {
+    "ElasticNetPCA", "ExactSparsePCA", "NSPCA", "SparseNoisyPCA", "SparsePCACV",
+    "SparseProbabilisticPCA",
+}  # fmt: skip
 
 
 def _gaussian(rng, n, d):
@@ -109,6 +115,10 @@ NUMBERS = [
     _some_constant, _all_constant, _offset, _unequal, _tiny, _huge, _equal_rows, _orthogonal,
     _special,
 ]  # fmt: skip
+#: Numbers that are mostly refused, of which fewer are enough.
+REFUSED = {_all_constant, _special, _huge}
+#: Numbers that are all the same where they are whole and small.
+NO_INTEGERS = {_tiny, _huge, _offset, _all_constant}
 
 
 def _dask(X):
@@ -124,9 +134,9 @@ def _frame(X):
 
 
 def _memmap(X):
-    # A file of its own per array, which ends with it.
-    file = tempfile.TemporaryFile()  # noqa: SIM115
-    mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+    # A file of its own per array, which ends with it: the map holds it open.
+    with tempfile.TemporaryFile() as file:
+        mapped = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
     mapped[:] = X
     return mapped
 
@@ -151,7 +161,7 @@ DTYPES = ["float64", "float64", "float64", "float32", "float32", "int64", "uint8
 
 #: Parameters without a list of options, and values to try; a fraction is of the features.
 VALUES = {
-    "n_components": [1, 1, 2, 3, 7, 50],
+    "n_components": [1, 1, 2, 2, 3, 7, 50],
     "n_nonzero": [1, 2, 3, 0.5, 1.0, None],
     "n_features_to_select": [1, 2, 0.5],
     "tol": [1e-6, 1e-3],
@@ -162,13 +172,45 @@ VALUES = {
     "forced": [[0], [1]],
     "forbidden": [[0], [2, 1]],
     "warm_start": [False, True],
+    "penalty": [0.0, 0.01, 1.0, 100.0],
+    "ridge": ["auto", 1e-6, 1.0, 1e6, float("inf")],
+    "overlap_penalty": [0.1, 10.0, 1e6],
+    "sparsity_penalty": [0.0, 0.05, 1.0, 1e3],
+    "target": [0.1, 0.5, 1.0],
+    "min_angle": [0.0, 45.0, 90.0],
+    "epsilon": [0.3, 0.9],
+    "inclusion_threshold": [0.0, 0.5, 0.99],
+    "zero_threshold": [0.0, 1.0, 10.0],
+    "ebic_gamma": [0.0, 0.5],
     # A full proof may take a minute per component, which is another matter.
     "certify": [False, "instant"],
 }
+#: Parameters that take words besides these values.
+WORDS_AS_WELL = {"n_components", "penalty"}
 #: Other processes, and clocks, have tests of their own.
 LEFT_ALONE = {"n_jobs", "time_limit"}
-#: What every fit of a class gets, because its defaults search for long.
-ALWAYS = {"SparsePCACV": {"cv": [2, 3], "n_nonzeros": [(1,), (1, 2), "auto"], "effort": ["fast"]}}
+_FEW = [1, 1, 1, 2, 3]
+_OLD_PRIORS = ["laplace", "inverse_gaussian", "jeffreys"]
+#: Ways to use a class, of which all but one fit in twenty are: values to choose from, because the
+#: defaults search for long, and parameters (without values) that belong to another way.
+WAYS: dict[str, list[dict[str, list[Any]]]] = {
+    "ElasticNetPCA": [{"n_components": _FEW}],
+    "ExactSparsePCA": [{"n_components": [1, 1, 1, 1, 2]}],
+    "SpannogramPCA": [{"rank": [1, 2]}],
+    "SparseNoisyPCA": [
+        {"n_components": _FEW, "n_penalties": [], "penalize": [], "init": [], "n_init": []},
+        {"n_components": _FEW, "n_penalties": [2, 3], "noise": ["shared"]},
+    ],
+    "SparsePCACV": [{"cv": [2, 2, 3], "n_nonzeros": [(1,), (1, 2)], "n_components": [1, 2]}],
+    "SparseProbabilisticPCA": [
+        {"n_components": _FEW, "prior": [], "zero_threshold": []}
+        | {"init": [], "rotation_steps": [], "n_init": []},
+        {"n_components": _FEW, "prior": _OLD_PRIORS, "noise": ["pooled", "free"]}
+        | {"inclusion_threshold": [], "init": [], "rotation_steps": [], "n_init": []},
+        {"n_components": _FEW, "prior": _OLD_PRIORS, "noise": ["shared"]}
+        | {"inclusion_threshold": []},
+    ],
+}
 
 
 @dataclass(frozen=True)
@@ -201,7 +243,8 @@ def make(subject, seed):
     """The input a seed stands for, for a class of estimators or the name of a function."""
     rng = np.random.default_rng(seed)
     name = subject if isinstance(subject, str) else subject.__name__
-    kind, dense = _numbers(rng, SHAPES[:-2] if name in LONG else SHAPES)
+    large = rng.random() < 1 / (ONE_IN_LONG if name in LONG else ONE_IN)
+    kind, dense = _numbers(rng, LARGE if large else SMALL)
     container = list(CONTAINERS)[rng.integers(len(CONTAINERS))]
     if isinstance(subject, str):
         return Input(seed, kind, container, CONTAINERS[container](dense), dense)
@@ -214,10 +257,14 @@ def make(subject, seed):
     )  # fmt: skip
 
 
-def _numbers(rng, shapes=SHAPES):
+def _numbers(rng, shapes):
     n, d = shapes[rng.integers(len(shapes))]
     kind = NUMBERS[rng.integers(len(NUMBERS))]
+    if kind in REFUSED and rng.random() < 0.7:
+        kind = _factors
     dtype = np.dtype(DTYPES[rng.integers(len(DTYPES))])
+    if dtype.kind in "iub" and kind in NO_INTEGERS:
+        dtype = np.dtype("float64")
     with np.errstate(all="ignore"):
         numbers = np.asarray(kind(rng, n, d))
         if dtype.kind in "iub":
@@ -227,17 +274,27 @@ def _numbers(rng, shapes=SHAPES):
 
 def _parameters(cls, n_features, rng):
     """About a third of the parameters, each with a value its own rule allows."""
-    always = ALWAYS.get(cls.__name__, {})
-    chosen = {name: values[rng.integers(len(values))] for name, values in always.items()}
-    for name in inspect.signature(cls).parameters:
-        if name in LEFT_ALONE or name in chosen or rng.random() > 0.3:
+    way: dict[str, list[Any]] = {}
+    if cls.__name__ in WAYS and rng.random() < 0.95:
+        ways = WAYS[cls.__name__]
+        way = ways[rng.integers(len(ways))]
+    chosen = {name: values[rng.integers(len(values))] for name, values in way.items() if values}
+    for name in _names(cls):
+        if name in LEFT_ALONE or name in way or rng.random() > 0.3:
             continue
-        values = VALUES.get(name) or _options(cls._parameter_constraints.get(name, []))
+        values = VALUES.get(name, [])
+        if not values or name in WORDS_AS_WELL:
+            values = values + _options(cls._parameter_constraints.get(name, []))
         if name == "constraint" and rng.random() < 0.5 and n_features >= 4:
             values = constraints(n_features)
         if values:
             chosen[name] = values[rng.integers(len(values))]
     return chosen
+
+
+@cache
+def _names(cls):
+    return tuple(inspect.signature(cls).parameters)
 
 
 def _options(rules):

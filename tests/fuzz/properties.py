@@ -38,14 +38,19 @@ def require(holds, what):
 
 @contextmanager
 def told():
-    """Collect warnings; those that are not sentences of the package are violations."""
+    """Collect warnings; those that are not sentences of the package are violations.
+
+    So they are before a refusal: whoever is refused reads one sentence.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield caught
-    for warning in caught:
-        if not issubclass(warning.category, EXPECTED):
-            msg = f"{warning.category.__name__}: {warning.message}"
-            raise ViolationError(msg)
+        try:
+            yield caught
+        finally:
+            for warning in caught:
+                if not issubclass(warning.category, EXPECTED):
+                    msg = f"{warning.category.__name__}: {warning.message}"
+                    raise ViolationError(msg)
 
 
 def fitted(cls, given, X=None):

@@ -1,20 +1,26 @@
 """Many inputs per estimator and function, and every violation with the seed that repeats it.
 
 python tests/fuzz/run.py --inputs 10000 --first 0 [--only EMPCA certify] [--limit 20]
+    [--table tests/fuzz/tried.json] [--again EMPCA] [--minutes 60]
+
+A table is written after every block, and a run goes on where the last one ended; ``--again``
+begins anew with those whose code has changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import sys
 import time
 import traceback
-from collections import Counter
 from pathlib import Path
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import dask
 
 from fuzz.functions import FUNCTIONS, check_function
 from fuzz.inputs import make
@@ -24,6 +30,8 @@ from registry import estimators
 
 #: Inputs of one estimator before it is the turn of the next.
 BLOCK = 100
+#: Dask starts threads for one input in so many; they have tests of their own.
+ONE_IN_THREADS = 16
 
 
 class TooLongError(Exception):
@@ -51,7 +59,8 @@ def outcome(cls, seed, limit):
     signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, limit)
     try:
-        return check(cls, given), given
+        with dask.config.set(scheduler="synchronous" if seed % ONE_IN_THREADS else "threads"):
+            return check(cls, given), given
     except TooLongError:
         return f"no answer in {limit} s of CPU time", given
     except Exception as error:
@@ -67,39 +76,80 @@ def name_of(subject):
     return subject if isinstance(subject, str) else subject.__name__
 
 
-def main():
+def nothing_yet(first):
+    """The row of somebody who has not been tried."""
+    return {"first": first, "next": first, "fitted": 0, "refused": 0, "violated": {}, "CPU s": 0.0}
+
+
+def tried(subject, row, seeds, limit):
+    """Try some seeds, and add what they came to; violations are printed as they come."""
+    began = time.process_time()
+    for seed in seeds:
+        said, given = outcome(subject, seed, limit)
+        if said in ("fitted", "refused"):
+            row[said] += 1
+        else:
+            row["violated"][str(seed)] = f"{given}: {said}"
+            print(f"  {name_of(subject)} {given}\n    {said}", flush=True)
+        row["next"] = seed + 1
+    row["CPU s"] = round(row["CPU s"] + time.process_time() - began, 1)
+
+
+def show(rows):
+    """One line per estimator."""
+    print(f"{'':24} {'seeds':>15} {'fitted':>7} {'refused':>7} {'violated':>8} {'CPU s':>7}")
+    for name, row in rows.items():
+        seeds = f"{row['first']}-{row['next'] - 1}"
+        print(
+            f"{name:24} {seeds:>15} {row['fitted']:7} {row['refused']:7} "
+            f"{len(row['violated']):8} {row['CPU s']:7.0f}",
+            flush=True,
+        )
+
+
+def written(rows, table):
+    """Replace the table, if there is one."""
+    if table:
+        beside = table.with_suffix(".new")
+        beside.write_text(json.dumps(rows, indent=1) + "\n")
+        beside.replace(table)
+
+
+def asked():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--limit", type=int, default=60)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--only", nargs="*")
-    asked = parser.parse_args()
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--again", nargs="*", default=())
+    return parser.parse_args()
+
+
+def main():
+    """Whether anything was violated."""
+    wanted, ends = asked(), time.monotonic()
+    ends += 60 * wanted.minutes
+    table = wanted.table
+    rows = json.loads(table.read_text()) if table and table.exists() else {}
     subjects = [
-        s for s in (*estimators(), *FUNCTIONS) if not asked.only or name_of(s) in asked.only
+        s for s in (*estimators(), *FUNCTIONS) if not wanted.only or name_of(s) in wanted.only
     ]
-    found = {name_of(subject): Counter() for subject in subjects}
-    last = asked.first + asked.inputs
-    for first in range(asked.first, last, BLOCK):
+    for subject in subjects:
+        if name_of(subject) in wanted.again or name_of(subject) not in rows:
+            rows[name_of(subject)] = nothing_yet(wanted.first)
+    while time.monotonic() < ends:
         # In turn, so that a run that is stopped early has tried all of them equally.
-        for subject in subjects:
-            seeds = range(first, min(first + BLOCK, last))
-            found[name_of(subject)] += tried(subject, seeds, asked.limit)
-        print(f"seeds {asked.first} to {min(first + BLOCK, last) - 1}:")
-        for name, counts in found.items():
-            print(f"{name:24} {dict(counts)}", flush=True)
-    return any(counts["violated"] for counts in found.values())
-
-
-def tried(subject, seeds, limit):
-    """How many inputs came to what; violations are printed as they come."""
-    counts, began = Counter(), time.process_time()
-    for seed in seeds:
-        said, given = outcome(subject, seed, limit)
-        counts[said if said in ("fitted", "refused") else "violated"] += 1
-        if said not in ("fitted", "refused"):
-            print(f"  {name_of(subject)} {given}\n    {said}", flush=True)
-    counts["CPU ms"] = round(1000 * (time.process_time() - began))
-    return counts
+        subject = min(subjects, key=lambda s: rows[name_of(s)]["next"] - rows[name_of(s)]["first"])
+        row = rows[name_of(subject)]
+        last = row["first"] + wanted.inputs
+        if row["next"] >= last:
+            break
+        tried(subject, row, range(row["next"], min(row["next"] + BLOCK, last)), wanted.limit)
+        written(rows, table)
+    show(rows)
+    return any(row["violated"] for row in rows.values())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics.cluster import pair_confusion_matrix
 from sklearn.pipeline import make_pipeline
 
-from loadstone import FeatureSelector, SparsePCA
+from loadstone import EMPCA, FeatureSelector, SparsePCA
 from loadstone.solvers.entropy import entropy_contributions, entropy_ranking, svd_entropy
 from real_data import arrays
 
@@ -29,6 +29,15 @@ def test_features_are_those_of_the_first_component(nonnegative):
     np.testing.assert_array_equal(selector.get_support(), model.support_[0])
     np.testing.assert_array_equal(selector.transform(X), X[:, model.support_[0]])
     assert selector.ranking_[0] == np.abs(model.components_[0]).argmax()
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_em_selects_the_features_of_the_published_components(n_components):
+    X = data(5, (40, 12))
+    selector = FeatureSelector(6, nonnegative=True, solver="em", n_components=n_components).fit(X)
+    size, rule = 6 // n_components, "disjoint" if n_components > 1 else "none"
+    model = EMPCA(n_components, n_nonzero=size, nonnegative=True, orthogonality=rule).fit(X)
+    np.testing.assert_array_equal(selector.get_support(), model.support_.any(axis=0))
 
 
 def test_union_of_components_has_the_size_asked_for():

@@ -6,7 +6,7 @@ import pytest
 
 from loadstone import ElasticNetPCA
 from loadstone.covariance import ExplicitCovariance
-from loadstone.solvers.elastic_net import PATIENCE, ElasticNet
+from loadstone.solvers.elastic_net import PATIENCE, ElasticNet, _rotation
 from loadstone.solvers.elastic_net_regressions import regressions
 from loadstone.solvers.least_angle import least_angle
 from real_data import arrays
@@ -231,3 +231,19 @@ def test_components_of_low_rank_data_are_sound(n_samples, renormalize):
     assert model.n_components_ == 2
     np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
     assert (model.explained_variance_ > 0).all()
+
+
+def test_where_components_say_the_same_the_order_of_features_does_not_decide():
+    rng = np.random.default_rng(0)
+    A = np.linalg.qr(rng.standard_normal((7, 3)))[0]
+    # Two components of one feature: SB has rank two, and its rotation a free direction.
+    SB = rng.standard_normal((7, 2))[:, [0, 0, 1]] * [1.0, 2.0, 1.0]
+    order = rng.permutation(7)
+    found = _rotation(SB, A)
+    np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(_rotation(SB[order], A[order]), found[order], atol=1e-7)
+    # Where nothing is free it is the rotation of the paper.
+    SB = rng.standard_normal((7, 3))
+    U, _, Vt = np.linalg.svd(SB, full_matrices=False)
+    np.testing.assert_allclose(_rotation(SB, A), U @ Vt, atol=1e-6)
+    np.testing.assert_allclose(_rotation(SB, U @ Vt), U @ Vt, atol=1e-13)

@@ -128,7 +128,7 @@ class SmoothedJointBound:
         d_scales -= np.where(scales < 0, -1.0, 1.0) * np.einsum("ij,ij->i", rows, density)
         d_factor[:] = 2.0 * (shares[:, None] * factor - density @ factor)
         if self.theorem == "D":
-            gradient[-1] = np.exp(point[-1]) * (weight - float(np.trace(density)))
+            gradient[-1] = _level(point) * (weight - float(np.trace(density)))
         return value, gradient
 
     def _sum(self, point: Array) -> tuple[float, float, Array, float]:
@@ -145,7 +145,7 @@ class SmoothedJointBound:
     ) -> tuple[float, float, Array, float] | None:
         """The logarithm of ``mu KF_r(S, K)``, its exact value, the density, and ``1/mu``."""
         size = self.matrix.shape[0]
-        level = float(np.exp(min(point[-1], 50.0)))
+        level = _level(point)
         K = self.part(point)
         K[np.diag_indices(size)] += level
         pairs = largest_of_pencil(self.matrix, K, self._kept)
@@ -263,8 +263,13 @@ def propose_joint_dual(
             bound.sigma = sigma
             point = _descended(bound, point, n_steps)
     assert bound.best_point is not None
-    level = float(np.exp(bound.best_point[-1])) if theorem == "D" else 0.0
+    level = _level(bound.best_point) if theorem == "D" else 0.0
     return JointDual(bound.dual(scale, features), level * scale, bound.best_point)
+
+
+def _level(point: Array) -> float:
+    """The level c of theorem D, whose logarithm is searched; a step too long must not overflow."""
+    return float(np.exp(min(point[-1], 50.0)))
 
 
 def _with_level(bound: SmoothedJointBound, start: Array) -> Array:
@@ -282,7 +287,7 @@ def _descended(bound: SmoothedJointBound, point: Array, n_steps: int) -> Array:
     if bound.theorem == "D":
         # Eigenvalues of the pencil have their own unit, which the heat is measured in.
         K = bound.part(point)
-        K[np.diag_indices(K.shape[0])] += np.exp(point[-1])
+        K[np.diag_indices(K.shape[0])] += _level(point)
         pairs = largest_of_pencil(bound.matrix, K, 1)
         bound.unit = 1.0 if pairs is None else float(pairs[0][-1])
     options = {"maxiter": n_steps, "maxcor": 10, "ftol": 0.0, "gtol": 1e-12}

@@ -48,16 +48,22 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
     if is_dask_frame(X):
         _refuse_text_columns(without_rows_read(X), unseen=True)
     X = opened(X, lazy=lazy)
-    if is_dask(X) or isinstance(X, np.memmap):
+    if out_of_core(X):
         return _check_out_of_core(X, min_samples)
     _refuse_text_columns(X)
     names = feature_names(X)
     X = _unmasked(X, allow_nan=allow_nan)
     finite: Any = "allow-nan" if allow_nan else True
     try:
-        return check_array(
-            X, ensure_min_samples=min_samples, ensure_all_finite=finite, input_name="X", **_ARRAYS
-        )
+        # Infinities of both signs have no sum, which scikit-learn takes; they are refused below.
+        with np.errstate(invalid="ignore"):
+            return check_array(
+                X,
+                ensure_min_samples=min_samples,
+                ensure_all_finite=finite,
+                input_name="X",
+                **_ARRAYS,
+            )
     except ValueError as error:
         if "inhomogeneous" in str(error):
             msg = (
@@ -200,19 +206,11 @@ def check_block_weights(sample_weight: Any, X: Any) -> Any:
     return _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
 
 
-def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64) -> None:
-    """Refuse data without variance, with NaN, or beyond the range of its precision."""
-    bad = np.flatnonzero(~np.isfinite(moments.mean) | ~np.isfinite(moments.variance))
-    if bad.size and np.isfinite(moments.mean).all():
-        features = named_features(bad, names)
-        msg = f"the squares of feature(s) {features} overflow; rescale X to a usual unit"
-        raise ValueError(msg)
-    if bad.size:
-        msg = (
-            f"X contains NaN or infinity (or values too large for {moments.mean.dtype}) in "
-            f"feature(s) {named_features(bad, names)}; {WAYS_OUT_OF_NAN}"
-        )
-        raise ValueError(msg)
+def check_moments(
+    moments: Moments, names: Names | None, dtype: Any = np.float64, *, seen: bool = True
+) -> None:
+    """Refuse data without variance, with NaN where nobody has ``seen`` to it, or beyond range."""
+    refuse_not_finite(moments.mean, moments.variance, names, seen=seen)
     largest = float(moments.variance.max())
     limit = LARGEST_VARIANCE[np.dtype(dtype).name]
     if largest > limit or 0 < largest < 1 / limit:
@@ -229,6 +227,27 @@ def check_moments(moments: Moments, names: Names | None, dtype: Any = np.float64
             "variance to explain; check that X holds the data you mean"
         )
         raise ValueError(msg)
+
+
+def refuse_not_finite(mean: Array, variance: Array, names: Names | None, *, seen: bool) -> None:
+    """Refuse sums that are not finite; those of values ``seen`` to be finite have overflown."""
+    bad = np.flatnonzero(~np.isfinite(mean) | ~np.isfinite(variance))
+    if bad.size == 0:
+        return
+    features = named_features(bad, names)
+    if seen or np.isfinite(mean).all():
+        msg = f"the squares of feature(s) {features} overflow; rescale X to a usual unit"
+    else:
+        msg = (
+            f"X contains NaN or infinity (or values too large for {mean.dtype}) in feature(s) "
+            f"{features}; {WAYS_OUT_OF_NAN}"
+        )
+    raise ValueError(msg)
+
+
+def out_of_core(X: Any) -> bool:
+    """Whether values are read with the moments, and checked with them."""
+    return is_dask(X) or isinstance(X, np.memmap)
 
 
 def constant_remark(moments: Moments, names: Names | None) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.covariance.checks import named_features
+from loadstone.covariance.checks import named_features, refuse_not_finite
 from loadstone.covariance.protocol import Array, Support
 from loadstone.covariance.scatter import Scatter
 
@@ -32,15 +32,9 @@ def refuse_large(n_features: int, n_parts: int = 1) -> None:
         raise MemoryError(msg)
 
 
-def refuse_not_finite(sums: Scatter, names: Array | None) -> None:
-    """Refuse NaN and infinity, which one pass finds in the sums."""
-    bad = np.flatnonzero(~np.isfinite(sums.mean) | ~np.isfinite(sums.matrix.diagonal()))
-    if bad.size:
-        msg = (
-            f"Input X contains NaN or infinity in feature(s) {named_features(bad, names)}; impute or "
-            "drop them: a covariance needs complete rows"
-        )
-        raise ValueError(msg)
+def refuse_not_finite_sums(sums: Scatter, names: Array | None, *, seen: bool) -> None:
+    """Refuse NaN and infinity, which one pass finds in the sums, and sums that overflow."""
+    refuse_not_finite(sums.mean, sums.matrix.diagonal(), names, seen=seen)
 
 
 def refuse_foreign(rest: Scatter, names: Array | None) -> None:

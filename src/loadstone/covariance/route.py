@@ -58,6 +58,8 @@ def choose_route(rows: Rows, route: str, n_products: int) -> str:
     return "gram" if fits and pays else "data"
 
 
+# What overflows is infinite, and refused with a sentence afterwards, not with warnings before.
+@np.errstate(over="ignore", invalid="ignore")
 def covariance_of(
     X: Any,
     *,

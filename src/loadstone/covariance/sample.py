@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from loadstone.covariance.checks import check_block_weights, check_rows
+from loadstone.covariance.checks import check_block_weights, check_rows, out_of_core
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.lost_digits import (
     refuse_foreign,
     refuse_large,
     refuse_lost,
-    refuse_not_finite,
+    refuse_not_finite_sums,
     refuse_other_names,
 )
 from loadstone.covariance.moments import Moments
@@ -141,7 +141,7 @@ class SampleCovariance:
         part = None if parts is None else np.asarray(parts)
         found = accumulate_scatter(rows, weights, part, n_parts, exact=exact)
         for scatter in found:
-            refuse_not_finite(scatter, names)
+            refuse_not_finite_sums(scatter, names, seen=not out_of_core(checked))
         return [cls._from(scatter, names, rows.dtype) for scatter in found]
 
     @classmethod
@@ -206,8 +206,9 @@ class SampleCovariance:
             A new one.
         """
         names = self._common_names(other)
-        dtype = np.result_type(self.dtype, other.dtype)
-        return self._from(self._sums + other._sums, names, dtype)
+        sums = self._sums + other._sums
+        refuse_not_finite_sums(sums, names, seen=True)
+        return self._from(sums, names, np.result_type(self.dtype, other.dtype))
 
     def subtract(self, part: SampleCovariance) -> Self:
         """The covariance of the rows that are not in ``part``; ``a - b`` does the same.
@@ -230,8 +231,7 @@ class SampleCovariance:
             Where what is left is no covariance, so that the part was never in it.
         """
         names = self._common_names(part)
-        left = self.n_samples - part.n_samples
-        if not left > 1:
+        if not self.n_samples - part.n_samples > 1:
             msg = (
                 f"{part.n_samples:.10g} of {self.n_samples:.10g} samples cannot be taken away: more "
                 "than 1 must be left to vary at all"

@@ -52,6 +52,8 @@ class Scatter:
     matrix: Array
     rounding: Array
 
+    # What overflows is infinite, and refused with a sentence by whoever keeps it.
+    @np.errstate(over="ignore", invalid="ignore")
     def __add__(self, other: Scatter) -> Scatter:
         """The scatter of both sets of rows.
 
@@ -113,6 +115,7 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return total, rest
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def accumulate_scatter(
     rows: Rows,
     weights: Array | None = None,

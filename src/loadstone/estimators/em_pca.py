@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array
 from loadstone.estimators.extendable import ExtendableMixin
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.parameters import REPEATS, SHARED
+from loadstone.estimators.parameters import NOT_NEGATIVE, REPEATS, SHARED
 from loadstone.estimators.sequential import SequentialComponents
 from loadstone.registry import About
 from loadstone.solvers.em import EM, is_first_component
@@ -38,6 +38,10 @@ class EMPCA(ExtendableMixin, SequentialComponents):
     renormalize : bool, default=True
         Re-optimise the loadings on the support found. Without it a tenth of the variance
         or more is lost to the soft threshold.
+    alpha : float, "search" or None, default=None
+        For ``orthogonality="quasi"``: weight of the penalty of Eq. 20 on what a component shares
+        with earlier ones, over the largest variance, or the smallest that keeps ``min_angle``.
+        ``None`` keeps it by loadings optimised on their support, which have more variance.
     warm_start : bool, default=False
         Keep the first principal component for the next fit, so that a sequence of fits
         over ``n_nonzero`` on the same data computes it once.
@@ -89,6 +93,7 @@ class EMPCA(ExtendableMixin, SequentialComponents):
     renormalize: bool = True
     warm_start: bool = False
     min_angle: float = 85.0
+    alpha: Any = None
     refine: Any = False
     forced: Any = None
     max_iter: int = 200
@@ -100,8 +105,28 @@ class EMPCA(ExtendableMixin, SequentialComponents):
         "orthogonality": SHARED["orthogonality"].rule,
         "init": [StrOptions({"pca", "random"}), "array-like", None],
         "n_init": [REPEATS, None],
+        "alpha": [NOT_NEGATIVE, StrOptions({"search"}), None],
         "warm_start": ["boolean"],
     }
+
+    @classmethod
+    def as_published(cls, n_components: float = 1, **options: Any) -> Self:
+        """The paper's settings: epsilon 1e-3, its starts, and Eq. 20 for quasi-orthogonal components.
+
+        Parameters
+        ----------
+        n_components : int or float, default=1
+            Number of components.
+        **options
+            Further parameters, such as ``n_nonzero``.
+
+        Returns
+        -------
+        EMPCA
+            Not fitted.
+        """
+        quasi = options.get("orthogonality") == "quasi"
+        return cls(n_components, **({"tol": 1e-3, "alpha": "search" if quasi else None} | options))
 
     def _expected_products(self) -> int:
         # About thirty iterations, and as many products again for the first component.

@@ -22,6 +22,7 @@ from loadstone.covariance.checks import (
     check_rows,
     check_weights,
     constant_remark,
+    out_of_core,
     units_remark,
 )
 from loadstone.covariance.containers import is_dask
@@ -143,7 +144,7 @@ def read_rows(
     S, moments = covariance_of(rows, standardize=standardize, sample_weight=weights, **how)
     if missing:
         refuse_missing_in_dask(rows, moments)
-    check_moments(moments, names, S.dtype)
+    check_moments(moments, names, S.dtype, seen=not out_of_core(rows))
     remarks = constant_remark(moments, names)
     return Reading(S=S, moments=moments, names=names, remarks=remarks)
 

@@ -153,7 +153,7 @@ class SequentialComponents(Components):
         Plan
         """
         asked = dict(vars(self))
-        angle = {"min_angle": asked["min_angle"]} if "min_angle" in asked else {}
+        angle = {name: asked[name] for name in ("min_angle", "alpha") if name in asked}
         if "refine" in asked:
             asked["refine"] = {True: "full", False: None}.get(asked["refine"], asked["refine"])
         if "second_look" in asked:

@@ -13,9 +13,9 @@ from loadstone.estimators.found import Task
 from loadstone.estimators.parameters import COUNT
 from loadstone.estimators.sequential import SequentialComponents
 from loadstone.extraction import Extraction
-from loadstone.loadings import Loadings
 from loadstone.registry import About
 from loadstone.solvers.spannogram import METHODS, Spannogram
+from loadstone.solvers.spannogram.told import NUMBERS, told_of
 
 
 class SpannogramPCA(SequentialComponents):
@@ -176,9 +176,9 @@ class SpannogramPCA(SequentialComponents):
         return Spannogram(self.rank, self.method, self.epsilon, self.polish, self.second_look)
 
     def _values(self, extraction: Extraction) -> dict[str, Any]:
-        told = [search.details or _plain_component(search) for search in extraction.searches]
+        told = [told_of(search) for search in extraction.searches]
         return {
-            **{f"{name}_": np.array([details[name] for details in told]) for name in _NUMBERS},
+            **{f"{name}_": np.array([details[name] for details in told]) for name in NUMBERS},
             "method_": [details["method"] for details in told],
             "predicted_costs_": [
                 {name: cost.seconds for name, cost in details["predicted_costs"].items()}
@@ -187,30 +187,3 @@ class SpannogramPCA(SequentialComponents):
             "low_rank_factors_": [details["V"] for details in told],
             "directions_": [details["direction"] for details in told],
         }
-
-
-#: What the solver tells of each component as one number.
-_NUMBERS = (
-    *("guarantee", "guarantee_is_deterministic", "upper_bound", "upper_bound_is_deterministic"),
-    *("low_rank_gap", "published_ratio", "shift", "n_candidates", "n_nonzero"),
-)
-
-
-def _plain_component(search: Loadings) -> dict[str, Any]:
-    """Without any constraint the component is an eigenvector, and nothing is left to prove."""
-    variance = float(search.objective[0])
-    return {
-        "guarantee": 1.0,
-        "guarantee_is_deterministic": True,
-        "upper_bound": variance,
-        "upper_bound_is_deterministic": True,
-        "low_rank_gap": 0.0,
-        "published_ratio": 1.0,
-        "shift": 0.0,
-        "n_candidates": 1,
-        "n_nonzero": search.matrix.shape[0],
-        "method": "exact",
-        "predicted_costs": {},
-        "V": search.matrix * np.sqrt(max(variance, 0.0)),
-        "direction": np.ones(1),
-    }

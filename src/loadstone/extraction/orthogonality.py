@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, leading_eigenpairs
 from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
+from loadstone.extraction.penalised_em import best_penalised, least_penalised
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.metrics import score_correlation
 from loadstone.solvers.renormalise import variance_of
@@ -72,10 +73,16 @@ def without_components(S: Covariance, loadings: Array) -> Covariance:
 
 @dataclass(frozen=True)
 class Orthogonality:
-    """One of :data:`ORTHOGONALITIES`, with the angle that ``"quasi"`` keeps."""
+    """One of :data:`ORTHOGONALITIES`, with the angle that ``"quasi"`` keeps.
+
+    With ``alpha`` it is kept as published: by a penalty (Eq. 20) of that weight over the largest
+    variance, whatever angle comes of it, or, if it is ``"search"``, of the smallest weight that
+    suffices.
+    """
 
     kind: str = "none"
     min_angle: float = 85.0
+    alpha: float | str | None = None
 
     def refuses(self, constraint: Constraint) -> str | None:
         """Why this choice makes no sense for ``constraint``; ``None`` where it does."""
@@ -90,6 +97,21 @@ class Orthogonality:
                 f"orthogonality={self.kind!r} re-optimises loadings on their support, which could "
                 f"break the rule of {constraint.describe()}; use orthogonality='disjoint' or 'quasi'"
             )
+        return self._refuses_penalty(constraint)
+
+    def _refuses_penalty(self, constraint: Constraint) -> str | None:
+        """Why Eq. 20 cannot be kept to; ``None`` where it can, or where nobody asks for it."""
+        if self.alpha is None:
+            return None
+        if self.kind != "quasi":
+            return (
+                f"alpha={self.alpha!r} is the penalty of orthogonality='quasi'; use that, or None"
+            )
+        if not isinstance(constraint, LoadingConstraint) or constraint.forced.size:
+            return (
+                f"alpha={self.alpha!r} shrinks loadings to a given size, which "
+                f"{constraint.describe()} does not allow; use alpha=None"
+            )
         return None
 
     def means_disjoint(self, constraint: Constraint) -> bool:
@@ -101,7 +123,9 @@ class Orthogonality:
 
     @property
     def largest_cosine(self) -> float:
-        """What ``min_angle`` allows."""
+        """What ``min_angle`` allows; a penalty of given weight promises nothing."""
+        if isinstance(self.alpha, float | int):
+            return 1.0
         return float(np.cos(np.deg2rad(self.min_angle)))
 
     def broken_promise(self, S: Covariance, loadings: Array) -> float:
@@ -156,7 +180,10 @@ class Orthogonality:
         """
         if others.shape[1] == 0 or self.kind == "none":
             return search(remaining, constraint)
-        if self.kind == "quasi":
+        if self.kind == "quasi" and self.alpha is not None:
+            assert isinstance(constraint, LoadingConstraint)
+            found = self._penalised(S, remaining, others, constraint, search)
+        elif self.kind == "quasi":
             found = _quasi(remaining, others, self.largest_cosine, constraint, search)
         elif self.means_disjoint(constraint):
             found = _disjoint(remaining, others, constraint, search)
@@ -171,6 +198,27 @@ class Orthogonality:
                 found = _constrained(left, C, self._relaxed(left, others), constraint, search)
         negligible = _NO_VARIANCE * np.finfo(S.dtype).eps * float(S.diagonal().max())
         return found if found is not None and found.value > negligible else None
+
+    def _penalised(
+        self,
+        S: Covariance,
+        remaining: Covariance,
+        others: Array,
+        constraint: LoadingConstraint,
+        search: Search,
+    ) -> Candidate | None:
+        """Eq. 20, from what is best of the rest, of unused features, and of leading eigenvectors."""
+        apart = _disjoint(remaining, others, constraint, search)
+        vectors = leading_eigenpairs(remaining, min(_N_EIGENVECTORS, S.n_features), 1e-3)[1]
+        both = np.hstack([vectors, -vectors]) if constraint.signs is not None else vectors
+        starts = [found.w for found in (search(remaining, constraint), apart) if found is not None]
+        starts += [w for w in constraint.best_loading(both).T if w.any()]
+        scale = float(leading_eigenpairs(S, 1, 1e-6)[0][0])
+        if isinstance(self.alpha, str):
+            found = least_penalised(S, others, self.largest_cosine, scale, constraint, starts)
+            return apart if found is None else found
+        assert self.alpha is not None
+        return best_penalised(S, others, self.alpha * scale, constraint, starts)
 
     def _relaxed(self, S: Covariance, others: Array) -> Covariance:
         """A covariance that agrees with ``S`` on what keeps the equations and is less elsewhere.

@@ -17,6 +17,7 @@ from loadstone.covariance.containers import is_dask
 from loadstone.covariance.opened import feature_names, is_dask_frame, opened
 from loadstone.estimators.base import FitMixin, field
 from loadstone.estimators.checks import check_new_rows
+from loadstone.estimators.em_pca import EMPCA
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sparse_pca import SparsePCA
@@ -60,8 +61,11 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
     entropy_search : {"ranking", "forward"}, default="ranking"
         For ``"svd_entropy"``: the largest contributions, or one feature at a time by what
         it adds to those before. Forward search decomposes all candidates at every step.
+    solver : {"search", "em"}, default="search"
+        What finds components: the search of :class:`SparsePCA`, or, as published, the EM of
+        :class:`EMPCA` with its own starts. More variance need not mean better groups.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
-        How hard components are searched.
+        How hard ``solver="search"`` searches.
     standardize : bool, default=False
         Scale each feature to unit variance before the search. Selection often works
         better without it: the scale says what varies.
@@ -113,6 +117,7 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
     n_components: int = 1
     method: str = "component"
     entropy_search: str = "ranking"
+    solver: str = "search"
     effort: str = "balanced"
     standardize: bool | None = False
 
@@ -125,6 +130,7 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         "n_features_to_select": [Real],
         "method": [StrOptions({"component", "svd_entropy"})],
         "entropy_search": [StrOptions({"ranking", "forward"})],
+        "solver": [StrOptions({"search", "em"})],
         "effort": [StrOptions(set(PORTFOLIOS))],
     }
 
@@ -154,13 +160,13 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
 
     def _of_components(self, task: Task, size: int) -> Chosen:
         parts = [part.size for part in np.array_split(np.arange(size), self.n_components)]
-        model = SparsePCA(
-            n_components=self.n_components,
-            n_nonzero=parts,
-            nonnegative=self.nonnegative,
-            effort=self.effort,
-            orthogonality="disjoint" if self.n_components > 1 else "none",
-        )
+        asked: dict[str, Any] = {
+            "n_components": self.n_components,
+            "n_nonzero": parts,
+            "nonnegative": self.nonnegative,
+            "orthogonality": "disjoint" if self.n_components > 1 else "none",
+        }
+        model = EMPCA(**asked) if self.solver == "em" else SparsePCA(effort=self.effort, **asked)
         found = model._search(task)
         scores = np.abs(found.loadings).max(axis=1)
         # Two standardized features share one loading exactly: rounding must not order them.

@@ -41,6 +41,8 @@ PATIENCE = 200
 SETTLED = 1e-3
 #: Share by which another support must explain more to take the place of the one held.
 SUPPORT_GAIN = 1e-9
+#: Share of the last rotation that decides where the next is not unique: far above rounding.
+LITTLE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -187,11 +189,14 @@ class _Alternation:
 
 
 def _rotation(SB: Array, A: Array) -> Array:
-    """``U V'`` of the thin SVD; a column without coefficients keeps its direction."""
-    empty = ~SB.any(axis=0)
-    # Far below the others at any scale of the data, so that it gives way to them.
-    faint = A * (1e-12 * (np.linalg.norm(SB) or 1.0))
-    U, _, Vt = np.linalg.svd(np.where(empty, faint, SB), full_matrices=False)
+    """``U V'`` of the thin SVD of ``SB``, nearest to the last rotation where that leaves a choice.
+
+    Columns that are empty or say the same, such as two components of one feature, leave it, and
+    rounding would decide. A little of ``A`` does so instead; where ``A`` is the rotation of ``SB``
+    it is that of their sum, so what settles is the same.
+    """
+    little = max(LITTLE, 8 * float(np.finfo(SB.dtype).eps)) * (float(np.linalg.norm(SB)) or 1.0)
+    U, _, Vt = np.linalg.svd(SB + little * A, full_matrices=False)
     result: Array = U @ Vt
     return result
 

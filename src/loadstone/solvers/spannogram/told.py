@@ -1,0 +1,41 @@
+"""What the solver tells of each component, and what is told where nothing was searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from loadstone.loadings import Loadings
+
+#: What the solver tells of each component as one number.
+NUMBERS = (
+    *("guarantee", "guarantee_is_deterministic", "upper_bound", "upper_bound_is_deterministic"),
+    *("low_rank_gap", "published_ratio", "shift", "n_candidates", "n_nonzero"),
+)
+
+
+def told_of(search: Loadings) -> Mapping[str, Any]:
+    """What a search tells; without any constraint there was none."""
+    return search.details or _plain_component(search)
+
+
+def _plain_component(search: Loadings) -> dict[str, Any]:
+    """Without any constraint the component is an eigenvector, and nothing is left to prove."""
+    variance = float(search.objective[0])
+    return {
+        "guarantee": 1.0,
+        "guarantee_is_deterministic": True,
+        "upper_bound": variance,
+        "upper_bound_is_deterministic": True,
+        "low_rank_gap": 0.0,
+        "published_ratio": 1.0,
+        "shift": 0.0,
+        "n_candidates": 1,
+        "n_nonzero": search.matrix.shape[0],
+        "method": "exact",
+        "predicted_costs": {},
+        "V": search.matrix * np.sqrt(max(variance, 0.0)),
+        "direction": np.ones(1),
+    }
