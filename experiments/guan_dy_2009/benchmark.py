@@ -18,8 +18,17 @@ from experiments.claim import (
     near,
 )
 from experiments.figures import curve, finish, panels
-from experiments.guan_dy_2009.measures import PRIORS, SETS, Curve, curves, matrix, rivals
+from experiments.guan_dy_2009.measures import (
+    PRIORS,
+    SETS,
+    Curve,
+    by_prior,
+    curves,
+    matrix,
+    rivals,
+)
 from experiments.run import Run
+from loadstone.covariance import covariance_of
 from loadstone.plotting.style import COLOURS
 
 
@@ -30,9 +39,10 @@ def comparison(run: Run, name: str) -> Measured:
     fewest = min(found[p].gs.size for p in PRIORS)
     for prior in PRIORS:
         numbers[f"{prior} with as many components, GS"] = float(found[prior].gs[fewest - 1])
-    numbers["published run minus SPCA, GS"] = float(
-        found["published run, jeffreys"].gs[-1] - found["SPCA, sizes of the published run"].gs[-1]
-    )
+    if "published run, jeffreys" in found:
+        rival = found["SPCA, sizes of the published run"]
+        lead = found["published run, jeffreys"].gs[-1] - rival.gs[-1]
+        numbers["published run minus SPCA, GS"] = float(lead)
     numbers["SPCA: most rounds"] = max(rival.rounds for rival in rivals(run, name))
     numbers["SPCA: settled"] = all(rival.settled for rival in rivals(run, name))
     for word in ("GS", "QR"):
@@ -159,7 +169,7 @@ def figure_8(run: Run) -> Measured:
     "gd.fig9",
     printed="Faces: SPPCA explains much more than SPCA of equal sizes; d > N works.",
     data="CMU faces, 624 x 960 raw bytes, q = 12",
-    how=f"{HOW}; ElasticNetPCA with ridge = inf, the authors' form for many features",
+    how=f"{HOW}; ElasticNetPCA with ridge = inf, the authors' form for many features, tol = 1e-4",
     judged=(
         Judgement(
             expected=Verdict.IN_KIND,
@@ -226,8 +236,9 @@ def figure_10(run: Run) -> Measured:
     numbers: dict[str, Any] = {}
     rows = []
     for ax, (name, q) in zip(axes[0], SETS.items(), strict=True):
-        found = curves(run, name)
-        d = matrix(name).shape[1]
+        X = matrix(name)
+        S, d = covariance_of(X)[0], X.shape[1]
+        found = {p: Curve.of(S, W) for p, W in by_prior(run, name).items()}
         for place, prior in enumerate(PRIORS):
             share = 100 * found[prior].sizes / (d * q)
             curve(ax, share, found[prior].gs, place, prior)
