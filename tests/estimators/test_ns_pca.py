@@ -161,3 +161,17 @@ def test_components_that_repeat_others_are_not_returned():
         model = NSPCA(3).fit(X)
     assert model.n_components_ == len(model.raw_components_) == 2
     assert (model.explained_variance_ > 0).all()
+
+
+@pytest.mark.parametrize("norm", ["l1", "l0"])
+def test_a_total_size_is_asked_for(norm):
+    X = parts(5)
+    model = NSPCA(3, n_nonzero_total=9, sparsity_norm=norm).fit(X)
+    assert model.n_components_ == 3
+    assert 6 <= model.cardinality_.sum() <= 9
+    same = NSPCA(3, sparsity_penalty=model.sparsity_penalty_, sparsity_norm=norm).fit(X)
+    np.testing.assert_array_equal(same.components_, model.components_)
+    with pytest.raises(ValueError, match="n_nonzero_total"):
+        NSPCA(3, n_nonzero_total=9, sparsity_penalty=0.1).fit(X)
+    with pytest.raises(ValueError, match="so few non-zeros"):
+        NSPCA(3, n_nonzero_total=1, overlap_penalty=1e-3).fit(np.repeat(X[:, :2], 3, axis=1))

@@ -31,7 +31,7 @@ IDS = {
     },
 }
 #: Papers of which every claim is measured.
-COMPLETE = {"sigg_buhmann_2008", "asteris_2014"}
+COMPLETE = set(IDS)
 
 
 def test_there_are_seventy_one():

@@ -58,3 +58,15 @@ def test_without_a_path_it_is_drawn_over_the_number_of_components(pyplot):
         np.testing.assert_array_equal(curve.get_ydata(), model.criterion_["criterion"][rows])
     (mark,) = marks(axes)
     assert mark.get_xdata()[0] == model.n_components_ == 2
+
+
+def test_sizes_stand_on_a_second_axis(pyplot):
+    X, _ = make_disjoint_factors(random_state=0)
+    model = SparseNoisyPCA.as_published(2, n_penalties=6).fit(X)
+    axes = plot_criterion(model, sizes=True)
+    (right,) = [other for other in axes.figure.axes if other is not axes]
+    (steps,) = right.get_lines()
+    rows = model.criterion_["n_components_asked"] == 2
+    order = np.argsort(model.criterion_["penalty"][rows])
+    np.testing.assert_array_equal(steps.get_ydata(), model.criterion_["n_nonzero"][rows][order])
+    assert "r = 2" in right.get_ylabel()

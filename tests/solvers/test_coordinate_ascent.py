@@ -1,5 +1,7 @@
 """Coordinate ascent: the exact scalar maximiser, the sweeps, and the objective as a whole."""
 
+from dataclasses import replace
+
 import mpmath
 import numpy as np
 import pytest
@@ -24,7 +26,8 @@ from loadstone.solvers.coordinate_ascent_caches import (
     SparseProducts,
     products_of,
 )
-from loadstone.solvers.coordinate_ascent_kernels import quartic_maximiser
+from loadstone.solvers.coordinate_ascent_kernels import priced_maximiser, quartic_maximiser
+from loadstone.solvers.coordinate_ascent_size import of_total_size
 
 
 def rng_of(seed=0):
@@ -311,3 +314,53 @@ def test_iterations_run_out_honestly():
 
 def test_module_names_what_it_exports():
     assert all(hasattr(coordinate_ascent, name) for name in coordinate_ascent.__all__)
+
+
+def test_priced_maximiser_beats_a_dense_grid():
+    unit = np.linspace(0, 1.0001, 801)
+    for number, (c2, c1, alpha) in enumerate(random_cubics(3000, seed=4)):
+        bound = np.sqrt(max(c2 / alpha, 0)) + np.cbrt(max(c1 / alpha, 0))
+        values = quartic(bound * unit, c2, c1, alpha)
+        # Prices around the value of the maximum, where zero and the root tie, and at random.
+        price = max(values.max(), 0) * (0.9, 1.1, 0.1)[number % 3] + (number % 2) * 1e-9
+        u = priced_maximiser(c2, c1, alpha, price)
+        paid = quartic(u, c2, c1, alpha) - price * (u > 0)
+        best = max(0.0, float((values - price * (unit > 0)).max()))
+        assert u >= 0
+        assert paid >= best - 1e-13 * magnitude(bound, c2, c1, alpha), (c2, c1, alpha, price)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 30.0])
+def test_entries_with_a_price_reach_a_point_no_entry_can_improve(alpha):
+    S, _ = covariance_of(rng_of(20).normal(size=(40, 9)) * np.linspace(0.5, 2, 9))
+    solver = CoordinateAscent(alpha, 0.9, max_iter=5000, tol=1e-13, sparsity_norm="l0")
+    found = solver(S, 3, rng_of())
+    assert found.stop is Stop.CONVERGED
+    assert (np.diff(found.objective) >= -1e-12 * np.abs(found.objective[1:])).all()
+    products = products_of(S, found.details["eigenvalue"])
+    U, price = found.details["raw"], solver.price(9)
+    A = S.matrix / found.details["eigenvalue"]
+    departure = np.linalg.norm(np.eye(U.shape[1]) - U.T @ U) ** 2
+    value = 0.5 * np.trace(U.T @ A @ U) - alpha / 4 * departure - 0.1 * np.count_nonzero(U)
+    assert price == pytest.approx(0.1)
+    assert found.objective[-1] == pytest.approx(value)
+    for s in range(9):
+        for r in range(U.shape[1]):
+            for entry in (0.0, 0.5 * U[s, r], 1.2 * U[s, r], 0.05, 0.4, 0.9):
+                moved = U.copy()
+                moved[s, r] = entry
+                assert objective(products, moved, alpha, 0.0, price) <= value + 1e-7
+
+
+@pytest.mark.parametrize("norm", ["l1", "l0"])
+def test_a_total_size_is_kept_by_the_penalty_that_is_found(norm):
+    S, _ = covariance_of(rng_of(21).normal(size=(50, 3)) @ rng_of(22).normal(size=(3, 14)))
+    solver = CoordinateAscent(1.0, sparsity_norm=norm)
+    dense = np.count_nonzero(solver(S, 3, rng_of()).matrix)
+    for total in (6, 11, dense, 100):
+        found = of_total_size(solver, S, 3, total, rng_of())
+        assert total - 4 <= np.count_nonzero(found.matrix) <= total or total == 100
+        penalty = found.details["sparsity_penalty"]
+        again = replace(solver, sparsity_penalty=penalty)(S, 3, rng_of())
+        np.testing.assert_array_equal(again.matrix, found.matrix)
+        assert (penalty == 0.0) == (total >= dense)

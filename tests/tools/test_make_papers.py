@@ -14,6 +14,10 @@ GENERATED = {
     "em_pca": {"3.2"},
     "feature_selector": set(),
     "spannogram_pca": {".58", ".446", ".86", ".93"},
+    "ns_pca": set(),
+    "elastic_net_pca": set(),
+    "sparse_noisy_pca": set(),
+    "sparse_probabilistic_pca": set(),
 }
 #: Decimals that are parameters or formulas, not measurements.
 NOT_MEASURED = re.compile(r"```.*?```|`[^`]*`|https?://\S+|\[[^\]]*\]\([^)]*\)", re.DOTALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -9,15 +10,22 @@ import numpy as np
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.constraints.from_parameters import check_sizes
-from loadstone.covariance import Array, leading_eigenpairs
+from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.estimators.base import Components, field
+from loadstone.estimators.checks import refuse_changed
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.parameters import NOT_NEGATIVE
+from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
 from loadstone.estimators.reading import Reading, read
 from loadstone.loadings import Loadings
 from loadstone.metrics import adds_variance, marginal_variance
 from loadstone.registry import About
-from loadstone.solvers.coordinate_ascent import CoordinateAscent, scaled_penalties
+from loadstone.solvers.coordinate_ascent import (
+    CoordinateAscent,
+    departure,
+    given_start,
+    scaled_penalties,
+)
+from loadstone.solvers.coordinate_ascent_size import of_total_size
 from loadstone.solvers.fitted_model import spread
 from loadstone.solvers.renormalise import cut_to_sizes
 
@@ -39,22 +47,18 @@ class NSPCA(Components):
         the data.
     sparsity_penalty : float, default=0.0
         beta in units of the largest eigenvalue over ``sqrt(n_features)``, whatever the
-        overlap penalty is. Cardinalities cannot be steered finely by it; use ``n_nonzero``
-        for an exact size.
+        overlap penalty is. Cardinalities cannot be steered finely by it.
+    sparsity_norm : {"l1", "l0"}, default="l1"
+        What beta is paid for: the sum of ``U``, or every entry that is not zero, as the paper
+        has it before it relaxes. Its unit is the largest eigenvalue over ``n_features`` then.
     n_nonzero : int, float, array-like or None, default=None
         Cut each component to its largest loadings afterwards and re-optimise them on
         their support: a number, a fraction in (0, 1], or one of these per component.
+    n_nonzero_total : int or None, default=None
+        Find ``sparsity_penalty`` by bisection: at most so many non-zeros in all components.
     init : {"pca", "random"} or array-like of shape (n_components, n_features), default="pca"
         Where to start: the leading eigenvectors cut at zero, random non-negative
         directions, or given components.
-    n_init : int, default=1
-        Number of starts; all but the first are random. The best objective wins.
-    route : {"auto", "gram", "data", "wide"}, default="auto"
-        Form the covariance matrix, or work on the data, or on columns of wide data as far as
-        they fit in memory. With more features than samples the matrix is never formed unless
-        asked for.
-    max_iter : int, default=1000
-        Largest number of sweeps over all entries, for each start.
     tol : float, default=1e-7
         Stop when a sweep raises the objective by less than this share of it.
 
@@ -68,16 +72,14 @@ class NSPCA(Components):
         ``||I - W'W||`` of the unit-norm columns (Frobenius norm): what they share.
     departure_ : float
         ``||I - U'U||`` of the raw components, which the penalty is on.
-    orthogonality_violation_ : ndarray of shape (n_components_, n_components_)
-        ``|w_i'w_j|`` of the unit-norm components.
     penalties_ : tuple of float
         alpha and beta in units of the covariance (divisor n - 1).
+    sparsity_penalty_ : float
+        As it was given, or found for ``n_nonzero_total``.
     n_components_ : int
         Components found; fewer than asked for where a penalty left some empty.
     n_iter_ : int
         Sweeps of the best start.
-    stop_reason_ : list of str
-        Why the search ended.
     objective_ : list of ndarray
         The objective after each sweep, in units of the largest eigenvalue; one array,
         since the components are found together.
@@ -114,7 +116,9 @@ class NSPCA(Components):
     n_components: int = field(default=2, kw_only=False)
     overlap_penalty: float = 1.0
     sparsity_penalty: float = 0.0
+    sparsity_norm: str = "l1"
     n_nonzero: Any = None
+    n_nonzero_total: int | None = None
     init: Any = "pca"
     n_init: int = 1
     max_iter: int = 1000
@@ -126,10 +130,13 @@ class NSPCA(Components):
     overlap_: ClassVar[float]
     departure_: ClassVar[float]
     penalties_: ClassVar[tuple[float, float]]
+    sparsity_penalty_: ClassVar[float]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "overlap_penalty": [Interval(Real, 0, None, closed="neither")],
         "sparsity_penalty": [NOT_NEGATIVE],
+        "sparsity_norm": [StrOptions({"l1", "l0"})],
+        "n_nonzero_total": [COUNT, None],
         "init": [StrOptions({"pca", "random"}), "array-like"],
     }
 
@@ -178,12 +185,9 @@ class NSPCA(Components):
         sizes = check_sizes(self.n_nonzero, self.n_components, S.n_features)
         varying = np.flatnonzero(~task.data.moments.constant)
         local = S if varying.size == S.n_features else S.restrict(varying)
-        solver = CoordinateAscent(
-            self.overlap_penalty, self.sparsity_penalty, self.n_init, self.max_iter, self.tol
-        )
         # More than there are features can only repeat what the others say.
         count = min(self.n_components, varying.size)
-        found = solver(local, count, task.rng, self._init(count, varying, S.n_features))
+        found = self._ascend(local, count, task.rng, self._init(count, varying, S.n_features))
         if found.matrix.shape[1] == 0:
             msg = f"sparsity_penalty={self.sparsity_penalty} leaves every component empty; lower it"
             raise ValueError(msg)
@@ -200,21 +204,20 @@ class NSPCA(Components):
             shortfall=repeated or self._shortfall(found, count),
         )
 
+    def _ascend(self, S: Covariance, count: int, rng: Any, init: str | Array) -> Loadings:
+        """Ascend with the penalty given, or with the one that gives the total size."""
+        names = [f.name for f in fields(CoordinateAscent)]
+        solver = CoordinateAscent(**{name: getattr(self, name) for name in names})
+        if self.n_nonzero_total is None:
+            return solver(S, count, rng, init)
+        refuse_changed(self, {"sparsity_penalty": 0.0, "n_nonzero": None}, "n_nonzero_total=None")
+        return of_total_size(solver, S, count, self.n_nonzero_total, rng, init)
+
     def _init(self, count: int, varying: Array, n_features: int) -> str | Array:
         """Where the first start is."""
         if isinstance(self.init, str):
             return self.init
-        given = np.asarray(self.init, dtype=np.float64)
-        if given.shape != (self.n_components, n_features):
-            msg = (
-                f"init has shape {given.shape}; expected one row per component, "
-                f"({self.n_components}, {n_features})"
-            )
-            raise ValueError(msg)
-        if not np.isfinite(given).all() or given.min() < 0:
-            msg = "init holds negative or missing values; components of NSPCA are at least 0"
-            raise ValueError(msg)
-        return given.T[varying, :count]
+        return given_start(self.init, self.n_components, n_features)[varying, :count]
 
     def _shortfall(self, found: Loadings, count: int) -> str | None:
         if found.matrix.shape[1] == self.n_components:
@@ -222,7 +225,7 @@ class NSPCA(Components):
         if found.matrix.shape[1] == count:
             return "no more features vary"
         return (
-            f"the others are empty at sparsity_penalty={self.sparsity_penalty} and "
+            f"the others are empty at sparsity_penalty={found.details['sparsity_penalty']:.4g} and "
             f"overlap_penalty={self.overlap_penalty}; lower the former or ask for fewer"
         )
 
@@ -233,12 +236,8 @@ def _raw_values(found: Loadings, order: Array, varying: Array, data: Reading) ->
     eigenvalue = found.details["eigenvalue"]
     return {
         "raw_components_": np.ascontiguousarray(raw.T),
-        "overlap_": _departure(raw / np.linalg.norm(raw, axis=0)),
-        "departure_": _departure(raw),
+        "overlap_": departure(raw / np.linalg.norm(raw, axis=0)),
+        "departure_": departure(raw),
+        "sparsity_penalty_": found.details["sparsity_penalty"],
         "penalties_": (found.details["alpha"] * eigenvalue, found.details["beta"] * eigenvalue),
     }
-
-
-def _departure(U: Array) -> float:
-    """``||I - U'U||``."""
-    return float(np.linalg.norm(np.eye(U.shape[1]) - U.T @ U))

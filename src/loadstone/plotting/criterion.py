@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.plotting.style import MUTED
 
-def plot_criterion(estimator: Any, *, ax: Any = None) -> Any:
+
+def plot_criterion(estimator: Any, *, sizes: bool = False, ax: Any = None) -> Any:
     """Draw the criterion over the number of components, or over the penalty ``h`` for each.
 
     The second where the model was searched along a path of penalties (``n_penalties``).
@@ -16,6 +18,9 @@ def plot_criterion(estimator: Any, *, ax: Any = None) -> Any:
     ----------
     estimator : SparseNoisyPCA
         Fitted; ``criterion_`` and ``best_`` are drawn.
+    sizes : bool
+        Over a path: also the non-zero loadings of the number of components that was chosen,
+        on a second axis to the right.
     ax : matplotlib Axes, optional
         Where to draw; a new figure otherwise.
 
@@ -51,8 +56,23 @@ def plot_criterion(estimator: Any, *, ax: Any = None) -> Any:
     ax.set_xlabel("penalty h")
     ax.set_ylabel(f"{name} per sample")
     _show_the_valley(ax, table, best)
-    ax.legend(title="components", frameon=False)
+    if asked.size > 1:
+        ax.legend(title="components", frameon=False)
+    if sizes:
+        _draw_sizes(ax, table, best)
     return ax
+
+
+def _draw_sizes(ax: Any, table: dict[str, np.ndarray], best: dict[str, Any]) -> None:
+    """Non-zero loadings over the penalty, as steps: a plateau is where the support stays."""
+    rows = np.flatnonzero(table["n_components_asked"] == best["n_components_asked"])
+    rows = rows[np.argsort(table["penalty"][rows])]
+    right = ax.twinx()
+    right.spines["top"].set_visible(False)
+    look = {"where": "mid", "color": MUTED, "linestyle": "--", "linewidth": 1.0}
+    right.step(table["penalty"][rows], table["n_nonzero"][rows], **look)
+    right.set_ylabel(f"non-zero loadings, r = {best['n_components_asked']} (dashed)")
+    right.set_ylim(bottom=0)
 
 
 def _by_size(ax: Any, table: dict[str, np.ndarray], best: dict[str, Any], name: str) -> Any:

@@ -27,20 +27,27 @@ STEPS = 3
 _HALVINGS = 60
 
 
-def move_columns(products: Products, U: Array, alpha: float, beta: float) -> Array:
-    """``U`` after each column has been turned and scaled with the others held."""
+def move_columns(
+    products: Products, U: Array, alpha: float, beta: float, price: float = 0.0
+) -> Array:
+    """``U`` after each column has been turned and scaled with the others held.
+
+    Where every entry has a ``price`` a column turns on its support: what it pays cannot rise.
+    """
     U = U.copy()
     for r in np.flatnonzero(U.any(axis=0)):
         others = np.delete(U, r, axis=1)
         for _ in range(STEPS):
-            moved = _moved(products, U[:, r], others, alpha, beta)
+            moved = _moved(products, U[:, r], others, alpha, beta, price)
             if moved is None:
                 break
             U[:, r] = moved
     return U
 
 
-def _moved(products: Products, u: Array, others: Array, alpha: float, beta: float) -> Array | None:
+def _moved(
+    products: Products, u: Array, others: Array, alpha: float, beta: float, price: float
+) -> Array | None:
     """One column, turned and scaled; nothing where no direction is left to it."""
     from loadstone.solvers.coordinate_ascent_kernels import quartic_maximiser
 
@@ -48,6 +55,8 @@ def _moved(products: Products, u: Array, others: Array, alpha: float, beta: floa
     curvature = alpha * (others @ others.sum(axis=0))
     slope = products.times(u[:, None])[:, 0] - alpha * (others @ (others.T @ u)) - beta
     slope += curvature * u
+    if price > 0.0:
+        slope[u == 0] = 0.0
     turned = largest_on_sphere(slope, curvature, norm) if norm else None
     # Entries without a positive slope are given up; where that costs more, nothing moves.
     if turned is None or _lower_bound(slope, curvature, turned) < _lower_bound(slope, curvature, u):

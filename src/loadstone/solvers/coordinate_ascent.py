@@ -2,7 +2,8 @@
 
 Maximises ``1/2 ||U'X||^2 - (alpha/4) ||I - U'U||^2 - beta 1'U1`` over ``U >= 0``
 (Eq. 3) one entry at a time; in a single entry the objective is a quartic whose
-maximiser is found exactly (Eq. 4 and 5).
+maximiser is found exactly (Eq. 4 and 5). The l0 problem before it is relaxed, with
+``beta ||U||_0`` in place of the sum, has the same quartic and a price on leaving zero.
 
 Notation: ``U`` (n_features x n_components); ``A = X X'`` is divided by its largest
 eigenvalue and ``alpha`` and ``beta`` are in the same unit, so that nothing here
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,15 @@ from loadstone.solvers.column_moves import move_columns
 from loadstone.solvers.coordinate_ascent_caches import Products, products_of
 from loadstone.solvers.starts import random_nonnegative_starts, refuse_beyond_memory
 
-__all__ = ["CoordinateAscent", "largest_sparsity_penalty", "objective", "scaled_penalties"]
+__all__ = [
+    "CoordinateAscent",
+    "departure",
+    "given_start",
+    "largest_price",
+    "largest_sparsity_penalty",
+    "objective",
+    "scaled_penalties",
+]
 
 # The carried products drift by rounding; over this many sweeps no digit is lost.
 _REFRESH_EVERY = 20
@@ -43,6 +52,11 @@ def largest_sparsity_penalty(eigenvalue: float, alpha: float) -> float:
     """beta_max: along unit v with v'Av = eigenvalue a component lives iff beta 1'v < beta_max."""
     total = eigenvalue + alpha
     return (total / 3.0) * float(np.sqrt(2.0 * total / (3.0 * alpha)))
+
+
+def largest_price(eigenvalue: float, alpha: float) -> float:
+    """The same for l0: a component of k entries lives iff k times its price is below this."""
+    return (eigenvalue + alpha) ** 2 / (4.0 * alpha)
 
 
 def scaled_penalties(
@@ -73,13 +87,16 @@ class CoordinateAscent:
     overlap_penalty : float
         alpha in units of the largest eigenvalue of the covariance.
     sparsity_penalty : float
-        beta in units of the largest eigenvalue over ``sqrt(n_features)``.
+        beta in units of the largest eigenvalue over ``sqrt(n_features)`` (l1), or over
+        ``n_features`` (l0).
     n_init : int
         Starts; all after the first are random.
     max_iter : int
         Sweeps over all entries, per start.
     tol : float
         Stop when a sweep raises the objective by less than this share of it.
+    sparsity_norm : {"l1", "l0"}
+        What beta is paid for: the sum of the entries, or every entry that is not zero.
     """
 
     overlap_penalty: float = 1.0
@@ -87,6 +104,7 @@ class CoordinateAscent:
     n_init: int = 1
     max_iter: int = 1000
     tol: float = 1e-7
+    sparsity_norm: str = "l1"
 
     def __call__(
         self,
@@ -107,48 +125,52 @@ class CoordinateAscent:
         products = products_of(S, _positive(float(values[0])), order)
         solid = values > values[0] * S.n_features * np.finfo(S.dtype).eps
         vectors = vectors[:, solid]
-        alpha, beta = self.penalties(S.n_features)
         best: Ascent | None = None
         for number in range(self.n_init):
             start = _start("random" if number else init, vectors, n_components, order, rng)
-            run = self._ascend(products, start.astype(S.dtype), vectors, alpha, beta)
+            run = self._ascend(products, start.astype(S.dtype), vectors)
             if best is None or run.trace[-1] > best.trace[-1]:
                 best = run
         assert best is not None
-        return self._result(best, float(values[0]), alpha, beta)
+        return self._result(best, float(values[0]))
 
     def penalties(self, n_features: int) -> tuple[float, float]:
         """The values alpha and beta for a covariance of largest eigenvalue 1."""
-        return float(self.overlap_penalty), float(self.sparsity_penalty / np.sqrt(n_features))
+        beta = self.sparsity_penalty / np.sqrt(n_features) if self.sparsity_norm == "l1" else 0.0
+        return float(self.overlap_penalty), float(beta)
 
-    def _ascend(
-        self, products: Products, start: Array, vectors: Array, alpha: float, beta: float
-    ) -> Ascent:
+    def price(self, n_features: int) -> float:
+        """What an entry that is not zero costs, for a covariance of largest eigenvalue 1."""
+        return self.sparsity_penalty / n_features if self.sparsity_norm == "l0" else 0.0
+
+    def _ascend(self, products: Products, start: Array, vectors: Array) -> Ascent:
         """Ascend; where columns vanished, re-seed them and go on as long as that pays."""
-        run = self._from_small_penalties(products, start, alpha, beta)
+        (alpha, beta), price = self.penalties(len(start)), self.price(len(start))
+        run = self._from_small_penalties(products, start)
         for _ in range(_MAX_RESEEDS):
             left = self.max_iter - (len(run.trace) - 1)
-            U = reseed_dead(products, run.U, vectors, alpha, beta) if left > 0 else None
+            U = reseed_dead(products, run.U, vectors, alpha, beta, price) if left > 0 else None
             if U is None:
                 break
-            more = ascend(products, U, alpha, beta, left, self.tol)
+            more = ascend(products, U, alpha, beta, left, self.tol, price)
             run = Ascent(more.U, np.concatenate([run.trace, more.trace[1:]]), more.converged)
         return run
 
-    def _from_small_penalties(
-        self, products: Products, U: Array, alpha: float, beta: float
-    ) -> Ascent:
+    def _from_small_penalties(self, products: Products, U: Array) -> Ascent:
         """Ascend with growing penalties on overlap: at a large one a start keeps its supports."""
+        (alpha, beta), price = self.penalties(len(U)), self.price(len(U))
         stage = min(alpha, STRONG)
         while stage < alpha:
-            U = ascend(products, U, stage, beta, self.max_iter, self.tol).U
+            U = ascend(products, U, stage, beta, self.max_iter, self.tol, price).U
             stage *= _STAGE
-        return ascend(products, U, alpha, beta, self.max_iter, self.tol)
+        return ascend(products, U, alpha, beta, self.max_iter, self.tol, price)
 
-    def _result(self, run: Ascent, eigenvalue: float, alpha: float, beta: float) -> Loadings:
+    def _result(self, run: Ascent, eigenvalue: float) -> Loadings:
         alive = run.U.any(axis=0)
         raw = run.U[:, alive]
-        details = {"raw": raw, "eigenvalue": eigenvalue, "alpha": alpha, "beta": beta}
+        alpha, beta = self.penalties(len(raw))
+        details = {"raw": raw, "eigenvalue": eigenvalue, "alpha": alpha}
+        details |= {"beta": beta + self.price(len(raw)), "sparsity_penalty": self.sparsity_penalty}
         return Loadings(
             matrix=raw / np.linalg.norm(raw, axis=0),
             objective=run.trace,
@@ -168,18 +190,33 @@ def _positive(eigenvalue: float) -> float:
     return eigenvalue
 
 
-def objective(products: Products, U: Array, alpha: float, beta: float) -> float:
+def objective(products: Products, U: Array, alpha: float, beta: float, price: float = 0.0) -> float:
     """Eq. 3 in units of the largest eigenvalue, computed afresh."""
-    return _objective(products.captured(U, products.cache(U)), U, U.T @ U, alpha, beta)
+    captured = products.captured(U, products.cache(U))
+    return _objective(captured, U, U.T @ U, alpha, beta, price)
 
 
-def _objective(captured: float, U: Array, M: Array, alpha: float, beta: float) -> float:
-    departure = float(np.sum((np.eye(len(M)) - M) ** 2, dtype=np.float64))
-    return 0.5 * captured - 0.25 * alpha * departure - beta * float(U.sum(dtype=np.float64))
+def _objective(
+    captured: float, U: Array, M: Array, alpha: float, beta: float, price: float
+) -> float:
+    departed = float(np.sum((np.eye(len(M)) - M) ** 2, dtype=np.float64))
+    paid = beta * float(U.sum(dtype=np.float64)) + price * np.count_nonzero(U)
+    return 0.5 * captured - 0.25 * alpha * departed - paid
+
+
+def departure(U: Array) -> float:
+    """``||I - U'U||``."""
+    return float(np.linalg.norm(np.eye(U.shape[1]) - U.T @ U))
 
 
 def ascend(
-    products: Products, start: Array, alpha: float, beta: float, max_iter: int, tol: float
+    products: Products,
+    start: Array,
+    alpha: float,
+    beta: float,
+    max_iter: int,
+    tol: float,
+    price: float = 0.0,
 ) -> Ascent:
     """Sweep over all entries until the objective stops rising."""
     U = np.array(start, order="C")
@@ -187,19 +224,19 @@ def ascend(
     for iteration in range(max_iter + 1):
         if iteration % _REFRESH_EVERY == 0:
             cache, M, R = products.cache(U), U.T @ U, np.sum(U * U, axis=1)
-        trace.append(_objective(products.captured(U, cache), U, M, alpha, beta))
+        trace.append(_objective(products.captured(U, cache), U, M, alpha, beta, price))
         if iteration and trace[-1] - trace[-2] <= tol * abs(trace[-1]):
             return Ascent(U, np.array(trace), converged=True)
         if iteration < max_iter:
-            products.sweep(U, cache, M, R, alpha, beta)
+            products.sweep(U, cache, M, R, alpha, beta, price)
         if alpha > STRONG and iteration % 2:
-            U = move_columns(products, U, alpha, beta)
+            U = move_columns(products, U, alpha, beta, price)
             cache, M, R = products.cache(U), U.T @ U, np.sum(U * U, axis=1)
     return Ascent(U, np.array(trace), converged=False)
 
 
 def reseed_dead(
-    products: Products, U: Array, vectors: Array, alpha: float, beta: float
+    products: Products, U: Array, vectors: Array, alpha: float, beta: float, price: float = 0.0
 ) -> Array | None:
     """``U`` with one empty column restarted, or ``None`` where no restart raises the objective.
 
@@ -221,6 +258,7 @@ def reseed_dead(
     lengths = [quartic_maximiser(float(a), float(b), alpha) for a, b in zip(c2, c1, strict=True)]
     length = np.array(lengths)
     gain = -0.25 * alpha * length**4 + 0.5 * c2 * length**2 + c1 * length
+    gain -= price * np.count_nonzero(V, axis=0)
     best = int(np.argmax(gain))
     if gain[best] <= 0.0:
         return None
@@ -254,6 +292,21 @@ def _order(vector: Array) -> Array:
     """Features by their part in the first eigenvector: the same, in whatever order they come."""
     digits = np.finfo(vector.dtype).precision - 3
     return np.argsort(-np.abs(vector).round(digits), kind="stable")
+
+
+def given_start(init: Any, n_components: int, n_features: int) -> Array:
+    """Components given in rows, checked, as columns."""
+    given = np.asarray(init, dtype=np.float64)
+    if given.shape != (n_components, n_features):
+        msg = (
+            f"init has shape {given.shape}; expected one row per component, "
+            f"({n_components}, {n_features})"
+        )
+        raise ValueError(msg)
+    if not np.isfinite(given).all() or given.min() < 0:
+        msg = "init holds negative or missing values; components of NSPCA are at least 0"
+        raise ValueError(msg)
+    return given.T
 
 
 def _start(

@@ -45,7 +45,16 @@ class Products(Protocol):
         """``tr(U'AU)``."""
         ...
 
-    def sweep(self, U: Array, cache: Array, M: Array, R: Array, alpha: float, beta: float) -> None:
+    def sweep(
+        self,
+        U: Array,
+        cache: Array,
+        M: Array,
+        R: Array,
+        alpha: float,
+        beta: float,
+        price: float = 0.0,
+    ) -> None:
         """Maximise over every entry of ``U`` once, in place."""
         ...
 
@@ -69,11 +78,20 @@ class GramProducts:
         """``tr(U'AU)``."""
         return float(np.sum(cache * U.T, dtype=np.float64))
 
-    def sweep(self, U: Array, cache: Array, M: Array, R: Array, alpha: float, beta: float) -> None:
+    def sweep(
+        self,
+        U: Array,
+        cache: Array,
+        M: Array,
+        R: Array,
+        alpha: float,
+        beta: float,
+        price: float = 0.0,
+    ) -> None:
         """Maximise over every entry of ``U`` once, in place."""
         from loadstone.solvers.coordinate_ascent_kernels import sweep_gram
 
-        sweep_gram(self.A, self.order, U, cache, M, R, alpha, beta)
+        sweep_gram(self.A, self.order, U, cache, M, R, alpha, beta, price)
 
 
 @dataclass(frozen=True)
@@ -97,11 +115,20 @@ class FactorProducts:
         """``tr(U'AU) = ||Z||^2``."""
         return float(np.sum(cache**2, dtype=np.float64))
 
-    def sweep(self, U: Array, cache: Array, M: Array, R: Array, alpha: float, beta: float) -> None:
+    def sweep(
+        self,
+        U: Array,
+        cache: Array,
+        M: Array,
+        R: Array,
+        alpha: float,
+        beta: float,
+        price: float = 0.0,
+    ) -> None:
         """Maximise over every entry of ``U`` once, in place."""
         from loadstone.solvers.coordinate_ascent_kernels import sweep_factor
 
-        sweep_factor(self.X, self.diagonal, self.order, U, cache, M, R, alpha, beta)
+        sweep_factor(self.X, self.diagonal, self.order, U, cache, M, R, alpha, beta, price)
 
 
 @dataclass(frozen=True)
@@ -128,7 +155,16 @@ class SparseProducts:
         squares = np.asarray(np.sum(cache**2, axis=0, dtype=np.float64))
         return float(squares[:-1].sum() - self.n * squares[-1])
 
-    def sweep(self, U: Array, cache: Array, M: Array, R: Array, alpha: float, beta: float) -> None:
+    def sweep(
+        self,
+        U: Array,
+        cache: Array,
+        M: Array,
+        R: Array,
+        alpha: float,
+        beta: float,
+        price: float = 0.0,
+    ) -> None:
         """Maximise over every entry of ``U`` once, in place."""
         from loadstone.solvers.coordinate_ascent_kernels import sweep_sparse
 
@@ -147,6 +183,7 @@ class SparseProducts:
             R,
             alpha,
             beta,
+            price,
         )
 
 

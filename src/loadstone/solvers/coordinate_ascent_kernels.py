@@ -14,7 +14,7 @@ import math
 
 from numba import njit
 
-__all__ = ["quartic_maximiser", "sweep_factor", "sweep_gram", "sweep_sparse"]
+__all__ = ["priced_maximiser", "quartic_maximiser", "sweep_factor", "sweep_gram", "sweep_sparse"]
 
 # From the starting bound Newton needs about ten steps; the cap only guards against NaN input.
 _MAX_NEWTON_STEPS = 100
@@ -56,7 +56,20 @@ def quartic_maximiser(c2, c1, alpha):
 
 
 @njit(cache=True)
-def _best_entry(U, M, R, s, r, a_ss, g, alpha, beta):
+def priced_maximiser(c2, c1, alpha, price):
+    """The same with ``price`` to pay for any u > 0: the l0 term before it is relaxed to l1.
+
+    The price is constant on u > 0, so the maximiser there stays, and zero wins where the
+    price takes all of its value.
+    """
+    u = quartic_maximiser(c2, c1, alpha)
+    if u * (c1 + u * (0.5 * c2 - 0.25 * alpha * u * u)) <= price:
+        return 0.0
+    return u
+
+
+@njit(cache=True)
+def _best_entry(U, M, R, s, r, a_ss, g, alpha, beta, price):
     """The maximiser of the objective in the entry (s, r) alone; ``g = (A U)[s, r]``."""
     u = U[s, r]
     shared = 0.0
@@ -66,6 +79,8 @@ def _best_entry(U, M, R, s, r, a_ss, g, alpha, beta):
     shared -= u * M[r, r] + u * others
     c2 = a_ss + alpha * (1.0 - others - (M[r, r] - u * u))
     c1 = g - a_ss * u - alpha * shared - beta
+    if price > 0.0:
+        return priced_maximiser(c2, c1, alpha, price)
     return quartic_maximiser(c2, c1, alpha)
 
 
@@ -86,15 +101,15 @@ def _store_entry(U, M, R, s, r, new):
 
 
 @njit(cache=True)
-def sweep_gram(A, order, U, G, M, R, alpha, beta):
+def sweep_gram(A, order, U, G, M, R, alpha, beta, price):
     """Update every entry of ``U`` once, component by component, with ``A`` at hand.
 
-    ``order`` says which feature comes when.
+    ``order`` says which feature comes when; ``price`` is paid for every entry that is not zero.
     """
     n_features, n_components = U.shape
     for r in range(n_components):
         for s in order:
-            new = _best_entry(U, M, R, s, r, A[s, s], G[r, s], alpha, beta)
+            new = _best_entry(U, M, R, s, r, A[s, s], G[r, s], alpha, beta, price)
             if new != U[s, r]:
                 delta = _store_entry(U, M, R, s, r, new)
                 for i in range(n_features):
@@ -102,7 +117,7 @@ def sweep_gram(A, order, U, G, M, R, alpha, beta):
 
 
 @njit(cache=True)
-def sweep_factor(X, a, order, U, Z, M, R, alpha, beta):
+def sweep_factor(X, a, order, U, Z, M, R, alpha, beta, price):
     """The same sweep through a factor ``A = X X'``; ``a`` is the diagonal of ``A``."""
     n_components = U.shape[1]
     n_columns = X.shape[1]
@@ -111,7 +126,7 @@ def sweep_factor(X, a, order, U, Z, M, R, alpha, beta):
             g = 0.0
             for n in range(n_columns):
                 g += X[s, n] * Z[r, n]
-            new = _best_entry(U, M, R, s, r, a[s], g, alpha, beta)
+            new = _best_entry(U, M, R, s, r, a[s], g, alpha, beta, price)
             if new != U[s, r]:
                 delta = _store_entry(U, M, R, s, r, new)
                 for n in range(n_columns):
@@ -119,7 +134,7 @@ def sweep_factor(X, a, order, U, Z, M, R, alpha, beta):
 
 
 @njit(cache=True)
-def sweep_sparse(indptr, indices, values, means, n, a, order, U, Z, M, R, alpha, beta):
+def sweep_sparse(indptr, indices, values, means, n, a, order, U, Z, M, R, alpha, beta, price):
     """The same sweep with ``X = Y - means q'``, ``Y`` a sparse matrix in compressed rows.
 
     ``q`` is the vector of root sample weights, ``q'q = n`` and ``Y q = n means``, so
@@ -133,7 +148,7 @@ def sweep_sparse(indptr, indices, values, means, n, a, order, U, Z, M, R, alpha,
             g = -n * means[s] * Z[r, last]
             for p in range(indptr[s], indptr[s + 1]):
                 g += values[p] * Z[r, indices[p]]
-            new = _best_entry(U, M, R, s, r, a[s], g, alpha, beta)
+            new = _best_entry(U, M, R, s, r, a[s], g, alpha, beta, price)
             if new != U[s, r]:
                 delta = _store_entry(U, M, R, s, r, new)
                 Z[r, last] += delta * means[s]
