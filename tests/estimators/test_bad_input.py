@@ -302,3 +302,14 @@ def test_an_array_of_text_is_called_one(dtype):
     X = np.array([["1", "b"], ["2", "3"], ["4", "5"]], dtype=dtype)
     with pytest.raises(ValueError, match=r"'b'.*features are numbers"):
         SparsePCA(n_nonzero=1).fit(X)
+
+
+def test_a_forced_feature_of_no_use_to_the_first_component_may_serve_the_second():
+    from loadstone import ExactSparsePCA
+
+    # Feature 1 falls where the others rise: with loadings of one sign it gets none.
+    z, e = np.random.default_rng(0).standard_normal((2, 30))
+    X = np.column_stack([z, e - z, z + 0.1 * e, e])
+    how = {"nonnegative": True, "orthogonality": "disjoint", "forced": [1]}
+    W = ExactSparsePCA(2, **how).fit(X).components_
+    assert not (W[0] * W[1]).any()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,16 +62,20 @@ def prove_jointly(
     relation = "disjoint" if disjoint else plan.orthogonality.kind
     if disjoint:
         # Features that every component must use are used up by the first one.
-        kept[1:] = [_without_forced(constraint) for constraint in kept[1:]]
+        used = np.flatnonzero(loadings[:, 0])
+        kept[1:] = [_without_forced(constraint, used) for constraint in kept[1:]]
     return prove_together(
         S, kept, loadings, relation, effort=effort, quantity=quantity, time_limit=time_limit
     )
 
 
-def _without_forced(constraint: Constraint) -> Constraint:
-    if isinstance(constraint, LoadingConstraint) and constraint.forced.size:
+def _without_forced(constraint: Constraint, used: Array) -> Constraint:
+    if not isinstance(constraint, LoadingConstraint) or not constraint.forced.size:
+        return constraint
+    if np.isin(constraint.forced, used).all():
         return constraint.without(constraint.forced)
-    return constraint
+    # A loading of zero leaves a forced feature to the others, who are not forced to it either.
+    return replace(constraint, forced=np.zeros(0, dtype=np.intp))
 
 
 def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:
