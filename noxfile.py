@@ -65,6 +65,13 @@ def minimal(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS[0])
+def papers(session: nox.Session) -> None:
+    """Measure the claims of the papers quickly, and assert every verdict that this can decide."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "experiments", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0])
 def lint(session: nox.Session) -> None:
     """Run the linters of .ci/run and of the pre-commit hooks."""
     session.install("-e", ".[dev]")

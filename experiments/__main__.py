@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import matplotlib as mpl
 
 from experiments.papers import claims_of, papers
-from experiments.results import write
+from experiments.results import judged_again, write
 from experiments.run import run_claims, say
 from loadstone.datasets.fetch import DataNotHereError
 
@@ -32,6 +33,9 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         metavar="DIR",
         help="folder for the results (default: results, or quick, beside this package's papers)",
     )
+    parser.add_argument(
+        "--judge", action="store_true", help="measure nothing: judge the numbers there are again"
+    )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     asked = parser.parse_args(words)
     asked.papers = list(known) if asked.paper == "all" else [asked.paper]
@@ -51,6 +55,8 @@ def run_paper(paper: str, asked: argparse.Namespace) -> bool:
     if not wanted:
         return True
     folder = asked.out / paper
+    if asked.judge:
+        return judge_paper(paper, folder)
     say(f"{paper}: {len(wanted)} claims")
     start = time.perf_counter()
     title = f"{papers()[paper].authors}: {papers()[paper].title}"
@@ -64,6 +70,14 @@ def run_paper(paper: str, asked: argparse.Namespace) -> bool:
     if surprising:
         say(f"  other verdicts than expected: {', '.join(surprising)}")
     return not surprising
+
+
+def judge_paper(paper: str, folder: Path) -> bool:
+    """Judge numbers that were measured before; whether every verdict is the expected one."""
+    claims, kept = claims_of(paper), json.loads((folder / "numbers.json").read_text("utf-8"))
+    entries = [judged_again(claims[e["id"]], e) for e in kept["claims"] if e["id"] in claims]
+    write(folder, kept["paper"], entries, list(claims), keep=False, versions=kept["versions"])
+    return all(e["verdicts"] == e["expected"] for e in entries)
 
 
 def main(words: list[str] | None = None) -> int:

@@ -61,30 +61,10 @@ def entry_of(
     claim: Claim, measured: Measured, figures: list[str], *, quick: bool, seconds: Sequence[float]
 ) -> dict[str, Any]:
     """All that is remembered of one claim."""
-    found = measured.everything
-    verdicts = [judgement.verdict(found) for judgement in claim.judged]
     entry: dict[str, Any] = rounded(
         {
-            "id": claim.id,
-            "printed": claim.printed,
-            "data": claim.data,
-            "how": claim.how,
+            **judged(claim, measured.everything),
             "quick": quick,
-            "verdicts": [_said(v, j.of) for v, j in zip(verdicts, claim.judged, strict=True)],
-            "expected": [_said(j.expected, j.of) for j in claim.judged],
-            "fitted": [judgement.fitted for judgement in claim.judged if judgement.fitted],
-            "rules": [
-                [f"{kind}: {c.describe()}", c.holds(found)]
-                for judgement in claim.judged
-                for kind, checks in (
-                    ("as printed", judgement.as_printed),
-                    ("in kind", judgement.in_kind),
-                )
-                for c in checks
-            ],
-            "reference": [
-                [c.describe(), c.holds(found)] for c in claim.reference if c.number in found
-            ],
             "numbers": dict(measured.numbers),
             "timings": {**measured.timings, **dict(zip(RUN_TIMES, seconds, strict=True))},
             "tables": [asdict(table) for table in measured.tables],
@@ -93,6 +73,35 @@ def entry_of(
         }
     )
     return entry
+
+
+def judged(claim: Claim, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What a claim says, and what its rules say of these numbers."""
+    verdicts = [judgement.verdict(found) for judgement in claim.judged]
+    return {
+        "id": claim.id,
+        "printed": claim.printed,
+        "data": claim.data,
+        "how": claim.how,
+        "verdicts": [_said(v, j.of) for v, j in zip(verdicts, claim.judged, strict=True)],
+        "expected": [_said(j.expected, j.of) for j in claim.judged],
+        "fitted": [judgement.fitted for judgement in claim.judged if judgement.fitted],
+        "rules": [
+            [f"{kind}: {c.describe()}", c.holds(found)]
+            for judgement in claim.judged
+            for kind, checks in (
+                ("as printed", judgement.as_printed),
+                ("in kind", judgement.in_kind),
+            )
+            for c in checks
+        ],
+        "reference": [[c.describe(), c.holds(found)] for c in claim.reference if c.number in found],
+    }
+
+
+def judged_again(claim: Claim, entry: dict[str, Any]) -> dict[str, Any]:
+    """The same numbers under the rules as they are now."""
+    return {**entry, **judged(claim, {**entry["numbers"], **entry["timings"]})}
 
 
 def _said(verdict: str, of: str) -> str:
@@ -106,7 +115,13 @@ def surroundings() -> dict[str, str]:
 
 
 def write(
-    folder: Path, title: str, entries: Sequence[dict[str, Any]], order: Sequence[str], *, keep: bool
+    folder: Path,
+    title: str,
+    entries: Sequence[dict[str, Any]],
+    order: Sequence[str],
+    *,
+    keep: bool,
+    versions: dict[str, str] | None = None,
 ) -> None:
     """Write ``numbers.json`` and ``claims.md``; ``keep`` leaves other claims that are there."""
     path = folder / "numbers.json"
@@ -115,7 +130,7 @@ def write(
         known = {e["id"]: e for e in json.loads(path.read_text(encoding="utf-8"))["claims"]}
     known |= {entry["id"]: entry for entry in entries}
     there = [known[name] for name in order if name in known]
-    content = {"paper": title, "versions": surroundings(), "claims": there}
+    content = {"paper": title, "versions": versions or surroundings(), "claims": there}
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     # Rows of numbers on one line: thirty figures of a curve are no thirty lines.

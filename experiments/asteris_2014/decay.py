@@ -109,6 +109,7 @@ def ptas(run: Run) -> Measured:
             at_most("exponent, net, d = 3", 1.35),
         ),
     ),
+    quick=False,
 )
 def growth(run: Run) -> Measured:
     """Log-log times."""
@@ -163,6 +164,7 @@ def _net_or_exact(method: str, rank: int, n: int) -> float:
             at_least("net over EM, mean", 0.25),
         ),
     ),
+    quick=False,
 )
 def speed(run: Run) -> Measured:
     """Seconds against k."""

@@ -157,6 +157,19 @@ def numbers_of(found: Panel, name: str, sizes: tuple[int, ...]) -> dict[str, flo
     return numbers
 
 
+def single(run: Run, name: str, title: str, shown: tuple[int, ...]) -> Measured:
+    """A figure of one panel."""
+    found = panel(run, name)
+    figure, axes = panels(width=5.4, height=4.2)
+    draw(axes[0, 0], found, title)
+    sizes = tuple(k for k in shown if k in found.sizes)
+    return Measured(
+        numbers=numbers_of(found, name, sizes),
+        tables=(table_of(found, sizes),),
+        figures={"": figure},
+    )
+
+
 @claim(
     "ast.fig5",
     printed="Genes: at least .446 of the optimum at k = 50; Alg. 3 above EM at small k, equal later.",
@@ -182,15 +195,7 @@ def numbers_of(found: Panel, name: str, sizes: tuple[int, ...]) -> dict[str, flo
 )
 def figure_5(run: Run) -> Measured:
     """Genes."""
-    found = panel(run, "L-raw")
-    figure, axes = panels(width=5.4, height=4.2)
-    draw(axes[0, 0], found, "genes, L-raw")
-    sizes = tuple(k for k in (5, 20, 50, 100, 500) if k in found.sizes)
-    return Measured(
-        numbers=numbers_of(found, "L-raw", sizes),
-        tables=(table_of(found, sizes),),
-        figures={"": figure},
-    )
+    return single(run, "L-raw", "genes, L-raw", (5, 20, 50, 100, 500))
 
 
 @claim(
@@ -214,15 +219,7 @@ def figure_5(run: Run) -> Measured:
 )
 def figure_6(run: Run) -> Measured:
     """Spectra."""
-    found = panel(run, "R-raw")
-    figure, axes = panels(width=5.4, height=4.2)
-    draw(axes[0, 0], found, "spectra, R-raw")
-    sizes = tuple(k for k in (5, 20, 50, 90) if k in found.sizes)
-    return Measured(
-        numbers=numbers_of(found, "R-raw", sizes),
-        tables=(table_of(found, sizes),),
-        figures={"": figure},
-    )
+    return single(run, "R-raw", "spectra, R-raw", (5, 20, 50, 90))
 
 
 @claim(

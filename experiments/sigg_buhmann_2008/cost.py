@@ -14,7 +14,10 @@ from loadstone import EMPCA
 
 def seconds(n_samples: int, n_features: int) -> float:
     """CPU seconds of a fit with 50 features, the faster of two."""
-    X = np.random.default_rng(0).standard_normal((n_samples, n_features))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_samples, n_features))
+    # One factor: without it the first component is sought among equals, which is another question.
+    X += np.outer(rng.standard_normal(n_samples), rng.standard_normal(n_features))
     times = []
     for _ in range(2):
         start = time.process_time()
@@ -26,7 +29,7 @@ def seconds(n_samples: int, n_features: int) -> float:
 @claim(
     "sigg.claim.cost",
     printed="O(D^2), and O(N^2) for D >> N: no D x D matrix is needed.",
-    data="Gaussian numbers; N = 72 with D = 2 000 to 100 000, N = 3000 with D = 500 to 3 000",
+    data="one Gaussian factor and noise; N = 72 with D = 2 000 to 100 000, N = 3000 with D = 500 to 3 000",
     how="CPU time of EMPCA, K = 50, eps 1e-3; exponents from the smallest to the largest D",
     judged=Judgement(
         expected=Verdict.REPRODUCED,
@@ -35,6 +38,7 @@ def seconds(n_samples: int, n_features: int) -> float:
             at_most("exponent, N = 3000", 2.2),
         ),
     ),
+    quick=False,
 )
 def cost(run: Run) -> Measured:
     """Log-log times and their slopes."""

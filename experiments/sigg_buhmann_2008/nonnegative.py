@@ -105,6 +105,7 @@ def _em(S: data.Matrix, size: int) -> float:
         in_kind=(at_least("NSPCA over EM", 3.0),),
     ),
     shares="sigg.fig3",
+    quick=False,
 )
 def restarts_time(run: Run) -> Measured:
     """Two bars and their ratio."""

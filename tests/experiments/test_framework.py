@@ -169,6 +169,34 @@ def test_the_command_line_measures_what_it_is_asked_for(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("paper", papers())
+def test_results_are_what_the_rules_of_today_say(paper):
+    from experiments.results import judged_again
+
+    path = ROOT / "experiments" / "results" / paper / "numbers.json"
+    if not path.exists():
+        pytest.skip(f"{paper} has no results yet: python -m experiments {paper}")
+    claims = claims_of(paper)
+    for entry in json.loads(path.read_text(encoding="utf-8"))["claims"]:
+        assert judged_again(claims[entry["id"]], entry) == entry, (
+            f"{entry['id']}: measure it again, or run python -m experiments {paper} --judge"
+        )
+        assert not entry["quick"]
+
+
+def test_numbers_can_be_judged_again(tmp_path):
+    asked = ["sigg_buhmann_2008", "--out", str(tmp_path)]
+    assert main([*asked, "--only", "sigg.prop3.1"]) == 0
+    path = tmp_path / "sigg_buhmann_2008" / "numbers.json"
+    kept = json.loads(path.read_text())
+    kept["claims"][0]["numbers"]["largest difference"] = 0.5
+    path.write_text(json.dumps(kept))
+    assert main([*asked, "--judge"]) == 1
+    again = json.loads(path.read_text())["claims"][0]
+    assert again["verdicts"] == ["not reproducible"]
+    assert again["numbers"] == kept["claims"][0]["numbers"]
+
+
+@pytest.mark.parametrize("paper", papers())
 def test_every_claim_says_what_it_is(paper):
     claims = claims_of(paper)
     assert claims

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from loadstone import EMPCA, SpannogramPCA
-from real_data import arrays
+from real_data import arrays, cbcl_faces
 
 pytestmark = pytest.mark.papers
 
@@ -12,7 +12,8 @@ RAW = {"CBCL": "cbcl_faces.npz", "leukemia": "leukemia_armstrong.npz", "LRS": "l
 
 
 def fitted(name, n_nonzero, **kwargs):
-    X = arrays(RAW[name])["X"].astype(float)
+    # The paper's .58 belongs to images of equal brightness and contrast.
+    X = cbcl_faces() if name == "scaled CBCL" else arrays(RAW[name])["X"].astype(float)
     net = SpannogramPCA(n_nonzero=n_nonzero, rank=3, epsilon=0.1, **kwargs).fit(X)
     runs = [
         EMPCA(n_nonzero=n_nonzero, nonnegative=True, init=init, n_init=20).fit(X)
@@ -38,7 +39,7 @@ def test_net_is_above_em_at_small_sizes_on_leukemia(n_nonzero):
 
 @pytest.mark.parametrize(
     ("name", "n_nonzero", "published"),
-    [("CBCL", 180, 0.58), ("leukemia", 50, 0.446), ("LRS", 20, 0.86), ("LRS", 90, 0.93)],
+    [("scaled CBCL", 180, 0.58), ("leukemia", 50, 0.446), ("LRS", 20, 0.86), ("LRS", 90, 0.93)],
 )
 def test_proven_share_is_at_least_the_published_one(name, n_nonzero, published):
     model, _ = fitted(name, n_nonzero)
