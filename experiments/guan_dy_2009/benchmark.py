@@ -98,12 +98,10 @@ def _above(margin: float) -> tuple[Check, ...]:
     return tuple(at_least(f"{prior} minus SPCA, GS", margin) for prior in PRIORS)
 
 
-#: By the number of components: Jeffreys first, Laplace last.
-IN_ORDER = (
-    at_least(
-        "jeffreys with as many components, GS", "inverse_gaussian with as many components, GS"
-    ),
-    at_least("inverse_gaussian with as many components, GS", "laplace with as many components, GS"),
+#: By the number of components: Jeffreys first, Laplace last; equal to four digits is no order.
+IN_ORDER = tuple(
+    at_least(f"{one} with as many components, GS", f"{other} with as many components, GS", -1e-4)
+    for one, other in (("jeffreys", "inverse_gaussian"), ("inverse_gaussian", "laplace"))
 )
 ABOUT_FACES = (
     "The reference values of SPCA were those of 60 rounds. Settled, it comes close to SPPCA by GS with two "

@@ -72,7 +72,7 @@ def limit(run: Run) -> Measured:
         ratio = np.array(values) / best
         rows.append((penalty, int((ratio >= OPTIMAL).sum()), ratio.min(), int(max(sweeps_used))))
     few = problems[:3]
-    plain = {p: _algorithm_1(few, worth, p, 30 if run.quick else 300) for p in (10.0, 1e5)}
+    plain = {p: _algorithm_1(few, worth, p, 300) for p in (10.0, 1e5)}
     scale = 20 / len(problems)
     figure, axes = panels()
     curve(axes[0][0], penalties, [row[2] for row in rows], 0, "NSPCA (whole columns too)")
