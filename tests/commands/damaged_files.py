@@ -13,6 +13,7 @@ place of a new interpreter for each.
 import contextlib
 import io
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -149,7 +150,8 @@ def judged(arguments, code, said):
         return f"a traceback: {text[-200:]}"
     if code not in CODES[arguments[0]]:
         return f"exit code {code}: {text[-200:]}"
-    if code == 1 and "CertificateError:" not in text:
+    # Exceptions that nobody expected are told with the name of their class.
+    if code == 1 and re.search(r"error: [\w.]+: ", text):
         return f"a raw exception: {text[-200:]}"
     return ""
 
