@@ -11,7 +11,7 @@ from scipy import sparse
 
 import loadstone
 from loadstone.anndata import sparse_pca
-from real_data import arrays, sparse_counts
+from real_data import arrays, data_file, sparse_counts
 
 pytestmark = pytest.mark.papers
 MARKERS = ("LYZ", "CD79A", "NKG7")
@@ -56,6 +56,7 @@ def test_markers_of_cell_types_are_at_the_top_of_a_component(cells, nonnegative)
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_page_runs_from_counts_to_a_report(cells, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOADSTONE_DATA", str(Path(data_file("pbmc3k.npz")).parent))
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).resolve().parents[1] / "docs" / "single_cell.md"
     names = {}
