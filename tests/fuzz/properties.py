@@ -48,6 +48,10 @@ def told():
             yield caught
         finally:
             for warning in caught:
+                # Products of finite numbers have been seen to raise this flag, now and then and
+                # never twice in the same place; were it true, what is fitted would not be finite.
+                if str(warning.message) == "invalid value encountered in matmul":
+                    continue
                 if not issubclass(warning.category, EXPECTED):
                     msg = f"{warning.category.__name__}: {warning.message}"
                     raise ViolationError(msg)
