@@ -33,11 +33,16 @@ DENSE_COLUMNS = 32
 
 @dataclass(frozen=True)
 class DataCovariance:
-    """``Xc' diag(weights) Xc / (n_samples - 1)`` on dense, mapped, sparse or Dask rows."""
+    """``Xc' diag(weights) Xc / (n_samples - 1)`` on dense, mapped, sparse or Dask rows.
+
+    ``moments`` are those of ``rows``; where these are a copy of the data that was moved towards
+    zero, ``origin`` is what was subtracted.
+    """
 
     rows: Rows
     moments: Moments
     weights: Array | None = None
+    origin: Array | None = None
 
     @property
     def n_samples(self) -> float:
@@ -58,6 +63,11 @@ class DataCovariance:
     def mean(self) -> Array:
         """Mean of the features in the precision of the products."""
         return self.moments.mean.astype(self.dtype, copy=False)
+
+    @property
+    def data_mean(self) -> Array:
+        """Mean of the features as the data has it, wherever the rows were moved."""
+        return self.moments.mean if self.origin is None else self.moments.mean + self.origin
 
     def __matmul__(self, W: Array) -> Array:
         if len(self.rows.strips) > 1:
@@ -209,7 +219,8 @@ class DataCovariance:
             return ExplicitCovariance(self.block(support, support), self.n_samples)
         kept = columns(self.rows, support) if not self.rows.is_sparse else None
         X = kept if kept is not None else sparse.csr_array(self._sparse_columns(support))
-        return DataCovariance(InMemoryRows(X), self.moments.of(support), self.weights)
+        origin = None if self.origin is None else self.origin[support]
+        return DataCovariance(InMemoryRows(X), self.moments.of(support), self.weights, origin)
 
     def _sparse_columns(self, support: Support) -> Any:
         if isinstance(self.rows, InMemoryRows):

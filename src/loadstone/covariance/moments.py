@@ -90,7 +90,7 @@ def accumulate_gram(rows: Rows, weights: Array | None) -> tuple[float, Array, Ar
     if len(rows.strips) > 1:
         return _gram_of_pairs(rows, weights)
     near = reference_point(rows)
-    reference = _where_full(rows, near) if rows.is_sparse else near
+    reference = where_full(rows, near) if rows.is_sparse else near
     args = (reference, near, per_row(weights))
     tiles = tiles_of(rows)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -148,7 +148,7 @@ def _gram_of_pairs(rows: Rows, weights: Array | None) -> tuple[float, Array, Arr
     return n, mean, matrix
 
 
-def _where_full(rows: Rows, near: Array) -> Array:
+def where_full(rows: Rows, near: Array) -> Array:
     """The reference point of features whose entries are all stored; zero for the others."""
     block = rows.first_block().tocoo()
     full = np.bincount(block.coords[1], minlength=block.shape[1]) >= block.shape[0]

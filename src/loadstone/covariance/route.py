@@ -26,13 +26,13 @@ import numpy as np
 from loadstone.covariance.containers import Rows, is_dask, rows_of
 from loadstone.covariance.cost import refuse_beyond_memory
 from loadstone.covariance.explicit import ExplicitCovariance
-from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import (
     Moments,
     accumulate_gram,
     accumulate_moments,
     constant_features,
 )
+from loadstone.covariance.near_zero import data_covariance
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.covariance.sample_gram import SampleGram, refuse_many_columns
 from loadstone.covariance.spectrum import MAX_SAMPLE_GRAM
@@ -113,7 +113,7 @@ def covariance_of(
     refuse_beyond_memory(rows)
     n, mean, variance = accumulate_moments(rows, weights)
     moments = moments_of(n, mean, variance, rows.dtype, standardize=standardize)
-    return DataCovariance(rows, moments, weights), moments
+    return data_covariance(rows, moments, weights), moments
 
 
 def _is_small(rows: Rows) -> bool:

@@ -237,7 +237,7 @@ def _standardized(S: Covariance, *, standardize: bool) -> tuple[Covariance, Mome
     """A given covariance, scaled to correlations where asked, with the moments it stands for."""
     scale, mean = None, np.zeros(S.n_features)
     if isinstance(S, DataCovariance):
-        scale, mean = S.moments.scale, S.moments.mean
+        scale, mean = S.moments.scale, S.data_mean
     if standardize and scale is None:
         std = np.sqrt(np.maximum(S.diagonal().astype(np.float64), 0))
         scale = np.where(std > 0, std, 1.0)

@@ -16,8 +16,8 @@ from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, Covariance, covariance_of, leading_eigenpairs
 from loadstone.covariance.containers import is_dask, rows_of
 from loadstone.covariance.deflated import DeflatedCovariance
-from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import Moments, accumulate_moments
+from loadstone.covariance.near_zero import data_covariance
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.metrics import held_out_recovery
@@ -195,7 +195,7 @@ def _about_training(test: Any, moments: Moments, weights: Array | None = None) -
         variance=variance * (n - 1) / n if n > 1 else np.zeros(mean.size),
         constant=np.zeros(mean.size, dtype=bool),
     )
-    S = DataCovariance(rows, own, w)
+    S = data_covariance(rows, own, w)
     return DeflatedCovariance(S, away[:, None].astype(S.dtype), -np.ones((1, 1), dtype=S.dtype))
 
 
