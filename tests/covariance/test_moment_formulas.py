@@ -218,3 +218,19 @@ def test_explained_variance_stays_below_the_total_at_a_large_mean():
     dense = ExactSparsePCA(1, n_nonzero=2).fit(X)
     assert model.explained_variance_[0] <= X.var(axis=0, ddof=1).sum()
     np.testing.assert_allclose(model.explained_variance_, dense.explained_variance_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("route", ["gram", "data"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_rows_of_weight_zero_do_not_count_however_far_they_are(container, route):
+    X = np.random.default_rng(0).standard_normal((9, 4))
+    weights = np.array([3.0, 0.5, 0, 1, 0, 1, 3, 3, 2])
+    far = X.copy()
+    far[weights == 0] = 1e9
+    used = weights > 0
+    expected = np.cov(X[used].T, aweights=weights[used], ddof=0) * weights.sum()
+    S, moments = covariance_of(container(far), route=route, sample_weight=weights)
+    np.testing.assert_allclose(
+        S @ np.eye(4), expected / (weights.sum() - 1), rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_allclose(moments.mean, np.average(X[used], 0, weights[used]), rtol=1e-12)

@@ -265,3 +265,13 @@ def test_the_ratio_of_the_paper_on_its_spectra():
     X = arrays("lrs.npz")["X"].astype(float)
     model = SpannogramPCA(n_nonzero=20, method="net", second_look=False).fit(X)
     assert model.published_ratio_[0] == pytest.approx(0.858, abs=0.002)
+
+
+@pytest.mark.parametrize("route", ["gram", "data"])
+def test_bounds_are_not_below_the_variance_in_single_precision(route):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = np.tile(rng.standard_normal(4), (30, 1)) + (np.arange(30) == 0)[:, None]
+        model = SpannogramPCA(rank=1, route=route).fit(X.astype(np.float32))
+        assert model.upper_bound_[0] >= model.explained_variance_[0]
+        assert model.upper_bound_[0] <= model.explained_variance_[0] * (1 + 1e-5)

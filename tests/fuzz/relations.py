@@ -147,6 +147,11 @@ def _same_variance(model, twin, given, what, factor=1.0):
     generic = given.numbers in GENERIC and given.dense.dtype.kind == "f"
     if not generic and (_chose_another_size(model, twin) or type(model).__name__ in TAKES_FIRST):
         return
+    if model.get_params().get("objective") == "recovery":
+        # Other components may recover as much of all features, whatever they explain themselves.
+        shares = [np.append(0.0, m.recovered_variance_ratio_)[-1] for m in (model, twin)]
+        require(abs(shares[0] - shares[1]) <= looseness(given), f"{what}: recovered {shares}")
+        return
     found = twin.explained_variance_ / factor
     # Far from zero the deviations keep half of their digits, and searches may end elsewhere.
     loose = 1e-2 if given.numbers == "offset" else looseness(given)

@@ -52,14 +52,20 @@ class Moments:
         return Moments(self.n_samples, *of_each, scale)
 
 
-def reference_point(rows: Rows) -> Array:
-    """A point near the mean: the mean of the first block."""
+def reference_point(rows: Rows, weights: Array | None = None) -> Array:
+    """A point near the mean: the mean of the first block, of those of its rows that count.
+
+    A row of weight zero may be far from all others.
+    """
     block = rows.first_block()
-    if sparse.issparse(block):
-        return np.asarray(block.mean(axis=0), dtype=np.float64).ravel().astype(rows.dtype)
-    result: Array = (
-        np.asarray(block, dtype=rows.dtype).mean(axis=0, dtype=np.float64).astype(rows.dtype)
-    )
+    if weights is not None and 0 < np.count_nonzero(weights[: block.shape[0]]) < block.shape[0]:
+        counted = (weights[: block.shape[0]] > 0).astype(rows.dtype)
+        mean = (block.T @ counted) / counted.sum()
+    elif sparse.issparse(block):
+        mean = np.asarray(block.mean(axis=0), dtype=np.float64).ravel()
+    else:
+        mean = np.asarray(block, dtype=rows.dtype).mean(axis=0, dtype=np.float64)
+    result: Array = np.asarray(mean).astype(rows.dtype)
     return result
 
 
@@ -67,7 +73,7 @@ def accumulate_moments(rows: Rows, weights: Array | None) -> tuple[float, Array,
     """Sum of weights, mean and variance; one pass and a look at the first block."""
     # What overflows is infinite, and refused with a sentence afterwards.
     with np.errstate(over="ignore", invalid="ignore"):
-        reference = reference_point(rows)
+        reference = reference_point(rows, weights)
         first, second = rows.sum_over_blocks(_moment_sums, PerFeature(reference), per_row(weights))
     return _finish(_total(rows, weights), first, second, reference, rows.dtype)
 
@@ -89,7 +95,7 @@ def accumulate_gram(rows: Rows, weights: Array | None) -> tuple[float, Array, Ar
     """
     if len(rows.strips) > 1:
         return _gram_of_pairs(rows, weights)
-    near = reference_point(rows)
+    near = reference_point(rows, weights)
     reference = where_full(rows, near) if rows.is_sparse else near
     args = (reference, near, per_row(weights))
     tiles = tiles_of(rows)

@@ -33,6 +33,8 @@ class LowRank:
         Largest eigenvalue of A.
     diagonal : ndarray of shape (n_features,)
         Variances of the features.
+    rounding : float
+        Share of the largest eigenvalue that the precision of A leaves open.
     """
 
     V: Array
@@ -40,6 +42,7 @@ class LowRank:
     gap: float
     largest: float
     diagonal: Array
+    rounding: float = 0.0
 
 
 def low_rank_of(S: Covariance, rank: int) -> LowRank:
@@ -64,7 +67,8 @@ def low_rank_of(S: Covariance, rank: int) -> LowRank:
     count = int(solid.sum())
     V = U[:, :count] * np.sqrt(values[:count] - shift)
     gap = float(values[count] - shift) if count < values.size else 0.0
-    return LowRank(V, shift, max(gap, 0.0), float(values[0]), diagonal)
+    rounding = (8 + n) * float(np.finfo(S.dtype).eps)
+    return LowRank(V, shift, max(gap, 0.0), float(values[0]), diagonal, rounding)
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def guarantee_of(
     return Guarantee(
         guarantee=accuracy * factor,
         guarantee_is_deterministic=found.deterministic,
-        upper_bound=min(through_search, for_free),
+        upper_bound=min(through_search, for_free) + A.rounding * A.largest,
         upper_bound_is_deterministic=found.deterministic or for_free <= through_search,
         low_rank_gap=A.gap,
     )
