@@ -21,7 +21,12 @@ import numpy as np
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.loadings import Loadings, Stop
 from loadstone.solvers.column_moves import move_columns
-from loadstone.solvers.coordinate_ascent_caches import Products, products_of
+from loadstone.solvers.coordinate_ascent_caches import (
+    Penalties,
+    Products,
+    carried_with,
+    products_of,
+)
 from loadstone.solvers.starts import random_nonnegative_starts, refuse_beyond_memory
 
 __all__ = [
@@ -219,19 +224,19 @@ def ascend(
     price: float = 0.0,
 ) -> Ascent:
     """Sweep over all entries until the objective stops rising."""
-    U = np.array(start, order="C")
+    U, penalties = np.array(start, order="C"), Penalties(alpha, beta, price)
     trace: list[float] = []
     for iteration in range(max_iter + 1):
         if iteration % _REFRESH_EVERY == 0:
-            cache, M, R = products.cache(U), U.T @ U, np.sum(U * U, axis=1)
-        trace.append(_objective(products.captured(U, cache), U, M, alpha, beta, price))
+            carried = carried_with(products, U)
+        trace.append(_objective(products.captured(U, carried.cache), U, carried.M, *penalties))
         if iteration and trace[-1] - trace[-2] <= tol * abs(trace[-1]):
             return Ascent(U, np.array(trace), converged=True)
         if iteration < max_iter:
-            products.sweep(U, cache, M, R, alpha, beta, price)
+            products.sweep(carried, penalties)
         if alpha > STRONG and iteration % 2:
             U = move_columns(products, U, alpha, beta, price)
-            cache, M, R = products.cache(U), U.T @ U, np.sum(U * U, axis=1)
+            carried = carried_with(products, U)
     return Ascent(U, np.array(trace), converged=False)
 
 

@@ -10,7 +10,7 @@ which a sweep comes to the features: where it ends depends on it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -24,10 +24,36 @@ from loadstone.covariance import (
 )
 from loadstone.covariance.containers import InMemoryRows
 
-__all__ = ["FactorProducts", "GramProducts", "Products", "SparseProducts", "products_of"]
+__all__ = [
+    "Carried",
+    "FactorProducts",
+    "GramProducts",
+    "Penalties",
+    "Products",
+    "SparseProducts",
+    "carried_with",
+    "products_of",
+]
 
 #: Largest dense factor that is formed for wide data.
 MAX_FACTOR_BYTES = 2 << 30
+
+
+class Carried(NamedTuple):
+    """What a sweep changes: ``U``, the product of ``A`` with it, ``M = U'U``, ``R = rowsums(U^2)``."""
+
+    U: Array
+    cache: Array
+    M: Array
+    R: Array
+
+
+class Penalties(NamedTuple):
+    """Of overlap, of the sum of all entries, and of every entry that is not zero."""
+
+    alpha: float
+    beta: float
+    price: float = 0.0
 
 
 class Products(Protocol):
@@ -45,17 +71,8 @@ class Products(Protocol):
         """``tr(U'AU)``."""
         ...
 
-    def sweep(
-        self,
-        U: Array,
-        cache: Array,
-        M: Array,
-        R: Array,
-        alpha: float,
-        beta: float,
-        price: float = 0.0,
-    ) -> None:
-        """Maximise over every entry of ``U`` once, in place."""
+    def sweep(self, carried: Carried, penalties: Penalties) -> None:
+        """Maximise over every entry of ``U`` once; what is carried along changes in place."""
         ...
 
 
@@ -78,20 +95,11 @@ class GramProducts:
         """``tr(U'AU)``."""
         return float(np.sum(cache * U.T, dtype=np.float64))
 
-    def sweep(
-        self,
-        U: Array,
-        cache: Array,
-        M: Array,
-        R: Array,
-        alpha: float,
-        beta: float,
-        price: float = 0.0,
-    ) -> None:
+    def sweep(self, carried: Carried, penalties: Penalties) -> None:
         """Maximise over every entry of ``U`` once, in place."""
         from loadstone.solvers.coordinate_ascent_kernels import sweep_gram
 
-        sweep_gram(self.A, self.order, U, cache, M, R, alpha, beta, price)
+        sweep_gram(self.A, self.order, *carried, *penalties)
 
 
 @dataclass(frozen=True)
@@ -115,20 +123,11 @@ class FactorProducts:
         """``tr(U'AU) = ||Z||^2``."""
         return float(np.sum(cache**2, dtype=np.float64))
 
-    def sweep(
-        self,
-        U: Array,
-        cache: Array,
-        M: Array,
-        R: Array,
-        alpha: float,
-        beta: float,
-        price: float = 0.0,
-    ) -> None:
+    def sweep(self, carried: Carried, penalties: Penalties) -> None:
         """Maximise over every entry of ``U`` once, in place."""
         from loadstone.solvers.coordinate_ascent_kernels import sweep_factor
 
-        sweep_factor(self.X, self.diagonal, self.order, U, cache, M, R, alpha, beta, price)
+        sweep_factor(self.X, self.diagonal, self.order, *carried, *penalties)
 
 
 @dataclass(frozen=True)
@@ -155,36 +154,17 @@ class SparseProducts:
         squares = np.asarray(np.sum(cache**2, axis=0, dtype=np.float64))
         return float(squares[:-1].sum() - self.n * squares[-1])
 
-    def sweep(
-        self,
-        U: Array,
-        cache: Array,
-        M: Array,
-        R: Array,
-        alpha: float,
-        beta: float,
-        price: float = 0.0,
-    ) -> None:
+    def sweep(self, carried: Carried, penalties: Penalties) -> None:
         """Maximise over every entry of ``U`` once, in place."""
         from loadstone.solvers.coordinate_ascent_kernels import sweep_sparse
 
-        Y = self.Y
-        sweep_sparse(
-            Y.indptr,
-            Y.indices,
-            Y.data,
-            self.means,
-            self.n,
-            self.diagonal,
-            self.order,
-            U,
-            cache,
-            M,
-            R,
-            alpha,
-            beta,
-            price,
-        )
+        Y = (self.Y.indptr, self.Y.indices, self.Y.data)
+        sweep_sparse(*Y, self.means, self.n, self.diagonal, self.order, *carried, *penalties)
+
+
+def carried_with(products: Products, U: Array) -> Carried:
+    """Everything that belongs to ``U``, computed afresh."""
+    return Carried(U, products.cache(U), U.T @ U, np.sum(U * U, axis=1))
 
 
 def products_of(S: Covariance, eigenvalue: float, order: Array | None = None) -> Products:
