@@ -5,7 +5,6 @@ This module needs no scanpy and no anndata of its own: it works on the object it
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.base import BaseEstimator
 from loadstone.covariance import SampleCovariance
 from loadstone.covariance.containers import MAPPED_BYTES, is_dask
 from loadstone.estimators.sparse_pca import SparsePCA
-from loadstone.report.cells import columns_of, matrix_of, model_of, packed
+from loadstone.report.cells import column_of, columns_of, matrix_of, model_of, packed
 
 __all__ = ["model_of", "sparse_pca"]
 
@@ -155,12 +154,7 @@ def _mask(adata: Any, mask_var: Any) -> Any:
     if mask_var is None:
         return np.ones(adata.n_vars, dtype=bool)
     if isinstance(mask_var, str):
-        if mask_var not in adata.var:
-            near = get_close_matches(mask_var, [str(name) for name in adata.var], n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; it has {list(adata.var)[:10]}"
-            msg = f"adata.var has no column {mask_var!r}{hint}"
-            raise KeyError(msg)
-        mask_var = adata.var[mask_var]
+        mask_var = column_of(adata.var, mask_var, f"adata.var has no column {mask_var!r}")
     allowed = np.asarray(mask_var, dtype=bool)
     if allowed.shape != (adata.n_vars,) or not allowed.any():
         msg = (

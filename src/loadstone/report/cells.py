@@ -24,6 +24,19 @@ def is_anndata(thing: Any) -> bool:
     return package_of(thing) == "anndata" and type(thing).__name__ == "AnnData"
 
 
+def column_of(table: Any, name: str, missing: str) -> Any:
+    """A column of ``obs`` or ``var``; where it is ``missing``, that sentence and the nearest name."""
+    if name not in table:
+        msg = f"{missing}; {_hint(name, [str(column) for column in table])}"
+        raise KeyError(msg)
+    return table[name]
+
+
+def _hint(name: str, names: list[str]) -> str:
+    near = get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {names[:10] or 'none'}"
+
+
 def matrix_of(adata: Any, layer: str | None) -> Any:
     """``X`` or a layer; blocks of rows where it is stored in a file."""
     if layer is None:
@@ -32,9 +45,7 @@ def matrix_of(adata: Any, layer: str | None) -> Any:
         X = adata.layers[layer]
     else:
         layers = named_layers(adata)
-        near = get_close_matches(layer, layers, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {layers or 'none'}"
-        msg = f"there is no layer {layer!r}; {hint}"
+        msg = f"there is no layer {layer!r}; {_hint(layer, layers)}"
         raise KeyError(msg)
     if X is None:
         msg = f"adata has no matrix X; name a layer: there are {named_layers(adata) or 'none'}"
@@ -133,12 +144,8 @@ def arguments_of(adata: Any, model: Any, key: str | None, labels: Any) -> dict[s
     X = matrix_of(adata, dict_of(stored.get("params", {})).get("layer"))
     allowed = _genes_of(adata, model, stored)
     if isinstance(labels, str):
-        if labels not in adata.obs:
-            near = get_close_matches(labels, [str(name) for name in adata.obs], n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {list(adata.obs)[:10]}"
-            msg = f"labels={labels!r} is no column of adata.obs; {hint}"
-            raise KeyError(msg)
-        labels = np.asarray(adata.obs[labels].astype(str), dtype=object)
+        column = column_of(adata.obs, labels, f"labels={labels!r} is no column of adata.obs")
+        labels = np.asarray(column.astype(str), dtype=object)
     model = copy(model)
     vars(model).pop("feature_names_in_", None)
     return {
