@@ -20,6 +20,7 @@ from loadstone import (
     certify,
     load_model,
     read_table,
+    report,
     stability_selection,
     suggest_cardinality,
 )
@@ -124,7 +125,18 @@ MISTAKES = {
         lambda: SparsePCA().fit(FRAME.assign(kind="red")),
         ["'kind'", "hold no numbers", "select_dtypes"],
     ),
-    "one_dimension": (lambda: SparsePCA().fit(X[:, 0]), ["1D array", "2D array", "Reshape"]),
+    "one_dimension": (
+        lambda: SparsePCA().fit(X[:, 0]),
+        ["Expected 2D array, got 1D array instead; Reshape your data", r"X.reshape\(-1, 1\)"],
+    ),
+    "one_dimension_for_a_report": (
+        lambda: report(SparsePCA(n_nonzero=2).fit(X), X[:, 0]),
+        ["got 1D array instead; Reshape your data"],
+    ),
+    "complex_numbers_in_lists": (
+        lambda: SparsePCA().fit([[1j, 2.0], [3.0, 4.0]]),
+        ["Complex data not supported", "take X.real"],
+    ),
     "one_sample": (
         lambda: SparsePCA().fit(X[:1]),
         ["1 sample", "minimum of 2", "give more samples"],

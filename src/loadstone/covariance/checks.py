@@ -77,9 +77,15 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
             raise ValueError(_not_finite(X, names, allow_nan=allow_nan)) from None
         for words, way_out in _REFUSED.items():
             if words in str(error):
-                msg = f"{str(error).splitlines()[0].rstrip('.')}; {way_out}"
+                msg = f"{str(error).splitlines()[0].rstrip('.:')}; {way_out}"
                 raise ValueError(msg) from None
         raise
+    except TypeError as error:
+        if "complex" not in str(error):
+            raise
+        # Rows that are lists are not looked at as a whole.
+        msg = f"Complex data not supported; {_REFUSED['Complex data']}"
+        raise ValueError(msg) from None
 
 
 def _row_by_row(X: Any) -> Any:
@@ -92,6 +98,7 @@ def _row_by_row(X: Any) -> Any:
 _REFUSED = {
     "inhomogeneous": "X is ragged, its rows have different lengths: give every row one value per feature",
     "Complex data": "only real numbers are analysed: take X.real, or abs(X)",
+    "got 1D array": "Reshape your data: X.reshape(-1, 1) is one feature, X.reshape(1, -1) one sample",
     "Found array with dim": "make one row of each sample: X.reshape(len(X), -1)",
     "string to float": "features are numbers: leave words out, or encode them as numbers",
     "0 feature(s)": "give at least one column of numbers",
