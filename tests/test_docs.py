@@ -164,12 +164,16 @@ def test_the_path_of_a_fit_is_the_one_it_takes():
     described = re.findall(r"^(\S+\.py) +(\S+)", block, flags=re.MULTILINE)
     assert len(described) == len(set(described)) == len(block.splitlines())
     root = Path(loadstone.__file__).parent
-    called = {}
+    called, seen = {}, set()
 
     def note(frame, event, _):
-        path = Path(frame.f_code.co_filename)
-        if event == "call" and path.is_relative_to(root):
-            key = (path.relative_to(root).as_posix(), frame.f_code.co_qualname)
+        code = frame.f_code
+        if event != "call" or code in seen:
+            return
+        seen.add(code)
+        path = Path(code.co_filename)
+        if path.is_relative_to(root):
+            key = (path.relative_to(root).as_posix(), code.co_qualname)
             called.setdefault(key, len(called))
 
     model = loadstone.SparsePCA(3, n_nonzero=10, certify="standard", standardize=True)
