@@ -18,7 +18,7 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import comb
 
 import numpy as np
@@ -224,6 +224,7 @@ class Case:
     labels: np.ndarray | None = None
     per_group: int | None = None
     budget: float | None = None  # of the sum of absolute loadings, where the size says less
+    slices: tuple = ()  # pairs (g, h): only vectors with (g'x)(h'x) <= 0
 
     @property
     def room(self):
@@ -341,10 +342,26 @@ def terms_of(case, P, tau, L, limits=None):
     return up(bracket(reach, tau) + (L**2).sum(1), len(Q) + L.shape[1] + 8), edge
 
 
-def eigen_of(A, P, tau, L):
-    """lambda_max(A - LL' - (P + P')/2 + diag tau); the diagonal of P counts as zero."""
+def eigen_of(A, P, tau, L, tilts=()):
+    """lambda_max(A - LL' - (P + P')/2 + diag tau); the diagonal of P counts as zero.
+
+    A tilt (rho, g, h) adds -rho (gh' + hg')/2, which is no loss where (g'x)(h'x) <= 0.
+    """
     P = P - np.diag(np.diag(P))
-    return float(top(*minus(A, (L, L), P / 2, P.T / 2, -np.diag(tau))))
+    pairs = [np.column_stack([rho * g / 2, h]) for rho, g, h in tilts]
+    bent = [(X, X[:, ::-1]) for X in pairs]
+    M, doubt = minus(A, (L, L), P / 2, P.T / 2, -np.diag(tau), *bent)
+    # The product rho g was rounded as well.
+    return float(top(M, doubt + sum(8 * U * value_of(tuple(map(np.abs, b))) for b in bent)))
+
+
+def tilts_of(case, known, dual):
+    """Slices that count: those about features that the dual knows, so that other rows are A's."""
+    rho, beyond, at = dual["rho"], case.features[~known], case.features[known]
+    need(len(rho) <= len(case.slices), "more multipliers than slices")
+    counted = [not (g[beyond].any() or h[beyond].any()) for g, h in case.slices]
+    given = zip(rho, case.slices, counted, strict=False)
+    return [(r, g[at], h[at]) for r, (g, h), counts in given if counts]
 
 
 def evaluate(S, case, dual):
@@ -353,7 +370,7 @@ def evaluate(S, case, dual):
     at = np.searchsorted(dual["features"], case.features[known])
     P, tau, L = dual["P"][np.ix_(at, at)], dual["tau"][at], dual["L"][at]
     inside = replace(case.keep(known), size=case.size)
-    eigen = eigen_of(S.on(inside.features), P, tau, L)
+    eigen = eigen_of(S.on(inside.features), P, tau, L, tilts_of(case, known, dual))
     limits = None if known.all() or dual["limits"] is None else dual["limits"][at] ** 2
     terms = np.empty(len(known))
     terms[known], edge = terms_of(inside, P, tau, L, limits)
@@ -650,6 +667,15 @@ def split(case, feature):
     return case.force(at), without if without.size else None
 
 
+def sliced(case, lines):
+    """The case between each line and the next; f_s = d_s'x goes from f_0 to f_m = -f_0.
+
+    So f_s f_{s+1} <= 0 for some s, whatever the lines are.
+    """
+    ends = [*lines.T, -lines[:, 0]]
+    return [replace(case, slices=(*case.slices, pair)) for pair in pairwise(ends)]
+
+
 def prove(S, case, value, proof, claimed=-np.inf):
     """(bound for every rival, cases that hold all vectors above ``value``).
 
@@ -663,11 +689,14 @@ def prove(S, case, value, proof, claimed=-np.inf):
         bound, here, ends = one_case(S, here, value, node, claimed)
         bounds.append(bound)
         parents.append(parent)
-        if node["feature"] >= 0:
-            with_it, without_it = (None, None) if here is None else split(here, node["feature"])
-            waiting += [(without_it, number), (with_it, number)]
-        else:
+        if not node["children"]:
             left += ends
+            continue
+        parts = [None] * node["children"]
+        if here is not None:
+            by_line = node["lines"].size
+            parts = sliced(here, node["lines"]) if by_line else split(here, node["feature"])
+        waiting += [(part, number) for part in parts[::-1]]
     need(not waiting and bounds, "the proof lacks some of its cases")
     below = [-np.inf] * len(bounds)
     for i in range(len(bounds) - 1, -1, -1):
@@ -691,7 +720,7 @@ def one_case(S, case, value, node, claimed):
             break
     if case is None:
         return value, None, []
-    if node["feature"] >= 0 and np.isfinite(bound):
+    if node["children"] and np.isfinite(bound):
         return bound, case, []
     if case.solvable:
         one = case.single()
@@ -974,7 +1003,7 @@ def relaxed(case):
 
 
 def proof_of(stored, n):
-    """The cases in order; each has its duals, a feature (or -1) and whether supports are listed."""
+    """The cases in order: duals, a feature (or -1) or lines, and whether supports are listed."""
     numbers, features, duals = stored["dual_numbers"], stored["dual_features"], []
     counts, branch, ends = (stored["node_" + name] for name in ("duals", "features", "listed"))
     features_of(branch + 1, n + 1, "features to branch on", ascending=False)
@@ -988,8 +1017,33 @@ def proof_of(stored, n):
         duals.append(dual | {"limits": limits if limited else None})
     need(counts.sum() == len(duals) and not len(numbers) + len(features), "a wrong number of duals")
     own = [duals[end - count : end] for count, end in zip(counts, np.cumsum(counts), strict=True)]
-    nodes = zip(own, branch.tolist(), ends.tolist(), strict=True)
-    return [{"duals": d, "feature": f, "listed": e is True} for d, f, e in nodes]
+    lines = lines_of(stored, n, duals, len(counts))
+    nodes = zip(own, branch.tolist(), ends.tolist(), lines, strict=True)
+    proof = [{"duals": d, "feature": f, "listed": e is True, "lines": c} for d, f, e, c in nodes]
+    for node in proof:
+        node["children"] = node["lines"].shape[1] or 2 * (node["feature"] >= 0)
+        need(not node["lines"].size or node["feature"] < 0, "a case is split in two ways")
+    return proof
+
+
+def lines_of(stored, n, duals, n_cases):
+    """The lines of each case; the multipliers of slices are put into the duals."""
+    counts, lines = np.zeros(n_cases, int), np.zeros((n, 0))
+    given, rho = np.zeros(len(duals), int), np.zeros(0)
+    if int(stored["format"]) == 4:
+        counts, lines, given, rho = (
+            stored[name] for name in ("node_lines", "lines", "dual_multipliers", "multipliers")
+        )
+    features_of(counts, lines.shape[1] + 1, "numbers of lines", ascending=False)
+    features_of(given, len(rho) + 1, "numbers of multipliers", ascending=False)
+    need(len(counts) == n_cases and len(given) == len(duals), "lines of other cases")
+    need(
+        lines.shape == (n, counts.sum()) and rho.shape == (given.sum(),), "a wrong number of lines"
+    )
+    need((rho >= 0).all() and (counts != 1).all(), "a negative multiplier, or a single line")
+    for dual, count, end in zip(duals, given, np.cumsum(given), strict=True):
+        dual["rho"] = rho[end - count : end]
+    return np.split(lines, np.cumsum(counts)[:-1], axis=1)
 
 
 def read_data(path):
@@ -1064,7 +1118,8 @@ def check_relation(S, W, relation, precision):
 
 def verify_one(stored, data):
     """Check a certificate of one component; returns a line that says what is proven."""
-    need("format" in stored and int(stored["format"]) == 3, "this is no certificate of format 3")
+    known = "format" in stored and int(stored["format"]) in (3, 4)
+    need(known, "this is no certificate of format 3 or 4")
     value, claimed, _, best_value = stored["numbers"].tolist()
     precision, _, relation, deflation = stored["texts"].tolist()
     told = plain(json.loads(str(stored["constraint"])), stored, "constraint_")
