@@ -98,7 +98,7 @@ def prove(
     loading : ndarray of shape (n_features,)
         The component; must obey the constraint.
     effort : {"instant", "standard", "full"}
-        Bounds read off the matrix; the dual bound and screening; also branch and bound.
+        Bounds read off the matrix; the dual bound, screening and slices; also branch and bound.
         Branch and bound needs a cardinality, alone or with a sign for every feature; under
         groups and some signs every support is tried where there are few, else they get the
         dual bound; an l1 budget gets the instant ones.
@@ -311,10 +311,8 @@ def _tighten_root(
     assert bounded.standing.problem is not None
     S = KnownBlock.of(S, bounded.standing.problem.features)
     start = bounded.dual
-    return (
-        tighten(S, bounded.standing, tree, incumbent, limits, start=start, levels=levels),
-        S,
-    )
+    found = tighten(S, bounded.standing, tree, incumbent, limits, start=start, levels=levels)
+    return found, S
 
 
 def _limits_of_signs(limits: Limits, problem: SupportProblem | None) -> Limits:
