@@ -501,18 +501,25 @@ def soft_thresholds(A, case):
 
 def instant_wide(S, case):
     """The same for thousands of features: a few rows at a time, or in the space of samples."""
-    squares, sums = [], []
-    for rows in np.array_split(np.arange(len(case.features)), len(case.features) // 128 + 1):
+    n, own = len(case.features), up(np.maximum(S.diagonal()[case.features], 0))
+    squares, sums, order = np.full(n, np.inf), np.full(n, np.inf), np.arange(n)
+    if S.Z is not None and not len(S.C):
+        # Samples obey A_ij^2 <= A_ii A_jj; rows are formed while that leaves them in question.
+        squares = up(own * largest(own, case), n)
+        sums = up(np.sqrt(own) * largest(np.sqrt(own), case), n)
+        order = np.argsort(-own)
+    for rows in np.array_split(order, n // 128 + 1):
+        ahead = np.sort(squares)[-min(case.size, n)] if np.isfinite(squares).all() else -np.inf
+        if ahead > squares[rows].max() and sums.max() > sums[rows].max():
+            break
         part, at = S.block(case.features[rows], case.features), np.arange(len(rows))
         part = allowed(part, case.signs, None if case.signs is None else case.signs[rows])
-        own = part[at, rows].copy()
+        diagonal = part[at, rows].copy()
         part[at, rows] = 0
-        sums.append(up(reaches(part, case, rows)[0] + own, len(case.features)))
-        squares.append(up(reaches(part**2, case, rows)[0] + own**2, len(case.features)))
-    sums = np.concatenate(sums)
+        sums[rows] = up(reaches(part, case, rows)[0] + diagonal, n)
+        squares[rows] = up(reaches(part**2, case, rows)[0] + diagonal**2, n)
     row_sum = sums[case.forced].max() if case.room == 0 and case.labels is None else sums.max()
-    found = [up(np.sqrt(largest(np.concatenate(squares), case))), row_sum]
-    found.append(largest(up(np.maximum(S.diagonal()[case.features], 0)), case))
+    found = [up(np.sqrt(largest(squares, case))), row_sum, largest(own, case)]
     if S.Z is None or len(S.C) or len(S.Z) > WIDE:
         return float(min(found[:2]))
     # X'X = X'(I - FF')X + LL' with L = X'F, for any F; I - FF' = HH' with H = I - Vdiag(h)V'.
@@ -608,12 +615,31 @@ def limits_on(A, T, case, value):
 def all_listed(S, case, value):
     """Every support of groups, or of some signs, solved."""
     need(case.budget is None, "a budget has no supports")
-    A, room, found = S.on(case.features), last_bits(S, case), -np.inf
+    A, room, by_size = S.on(case.features), last_bits(S, case), {}
     for number, T in enumerate(every_support(case)):
         need(number < MANY, "too many supports to try all of them")
+        by_size.setdefault(len(T), []).append(T)
+    limits = []
+    for size, Ts in by_size.items():
+        step = max(1, (1 << 22) // size**2)
+        for start in range(0, len(Ts), step):
+            part = Ts[start : start + step]
+            limits += zip(rough(A, np.array(part), case), part, strict=True)
+    found = value - room
+    for limit, T in sorted(limits, key=lambda pair: -pair[0]):
+        if limit <= found:
+            break
         one = case.keep(np.isin(np.arange(len(A)), T))
-        found = max(found, solved(A[np.ix_(T, T)], one, max(found, value - room)))
+        found = max(found, solved(A[np.ix_(T, T)], one, found))
     return found + room
+
+
+def rough(A, T, case):
+    """Limits of x'Ax on supports of one size; they say in which order these are solved."""
+    signed = A if case.signs is None else allowed(A, case.signs)
+    blocks = (B[T[:, :, None], T[:, None, :]] for B in (A, signed))
+    tops = [np.linalg.eigvalsh(B)[:, -1] + 1e-9 * np.abs(B).sum((1, 2)) for B in blocks]
+    return np.minimum(*tops)
 
 
 def every_support(case):
