@@ -107,6 +107,9 @@ def refuse_proof(proof: Any, n_features: int) -> None:
         if case.lines is not None:
             _refuse_lines(case, n_features)
         _refuse_duals(case.duals, n_features)
+    sliced = any(case.lines is not None for case in proof)
+    if not sliced and any(dual.multipliers is not None for case in proof for dual in case.duals):
+        _refuse("its proof has multipliers of slices, but no slices")
 
 
 def _refuse_lines(case: ProofCase, n_features: int) -> None:
