@@ -18,7 +18,7 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import comb
 
 import numpy as np
@@ -224,6 +224,7 @@ class Case:
     labels: np.ndarray | None = None
     per_group: int | None = None
     budget: float | None = None  # of the sum of absolute loadings, where the size says less
+    slices: tuple = ()  # pairs (g, h): only vectors with (g'x)(h'x) <= 0
 
     @property
     def room(self):
@@ -341,10 +342,26 @@ def terms_of(case, P, tau, L, limits=None):
     return up(bracket(reach, tau) + (L**2).sum(1), len(Q) + L.shape[1] + 8), edge
 
 
-def eigen_of(A, P, tau, L):
-    """lambda_max(A - LL' - (P + P')/2 + diag tau); the diagonal of P counts as zero."""
+def eigen_of(A, P, tau, L, tilts=()):
+    """lambda_max(A - LL' - (P + P')/2 + diag tau); the diagonal of P counts as zero.
+
+    A tilt (rho, g, h) adds -rho (gh' + hg')/2, which is no loss where (g'x)(h'x) <= 0.
+    """
     P = P - np.diag(np.diag(P))
-    return float(top(*minus(A, (L, L), P / 2, P.T / 2, -np.diag(tau))))
+    pairs = [np.column_stack([rho * g / 2, h]) for rho, g, h in tilts]
+    bent = [(X, X[:, ::-1]) for X in pairs]
+    M, doubt = minus(A, (L, L), P / 2, P.T / 2, -np.diag(tau), *bent)
+    # The product rho g was rounded as well.
+    return float(top(M, doubt + sum(8 * U * value_of(tuple(map(np.abs, b))) for b in bent)))
+
+
+def tilts_of(case, known, dual):
+    """Slices that count: those about features that the dual knows, so that other rows are A's."""
+    rho, beyond, at = dual["rho"], case.features[~known], case.features[known]
+    need(len(rho) <= len(case.slices), "more multipliers than slices")
+    counted = [not (g[beyond].any() or h[beyond].any()) for g, h in case.slices]
+    given = zip(rho, case.slices, counted, strict=False)
+    return [(r, g[at], h[at]) for r, (g, h), counts in given if counts]
 
 
 def evaluate(S, case, dual):
@@ -353,7 +370,7 @@ def evaluate(S, case, dual):
     at = np.searchsorted(dual["features"], case.features[known])
     P, tau, L = dual["P"][np.ix_(at, at)], dual["tau"][at], dual["L"][at]
     inside = replace(case.keep(known), size=case.size)
-    eigen = eigen_of(S.on(inside.features), P, tau, L)
+    eigen = eigen_of(S.on(inside.features), P, tau, L, tilts_of(case, known, dual))
     limits = None if known.all() or dual["limits"] is None else dual["limits"][at] ** 2
     terms = np.empty(len(known))
     terms[known], edge = terms_of(inside, P, tau, L, limits)
@@ -484,18 +501,25 @@ def soft_thresholds(A, case):
 
 def instant_wide(S, case):
     """The same for thousands of features: a few rows at a time, or in the space of samples."""
-    squares, sums = [], []
-    for rows in np.array_split(np.arange(len(case.features)), len(case.features) // 128 + 1):
+    n, own = len(case.features), up(np.maximum(S.diagonal()[case.features], 0))
+    squares, sums, order = np.full(n, np.inf), np.full(n, np.inf), np.arange(n)
+    if S.Z is not None and not len(S.C):
+        # Samples obey A_ij^2 <= A_ii A_jj; rows are formed while that leaves them in question.
+        squares = up(own * largest(own, case), n)
+        sums = up(np.sqrt(own) * largest(np.sqrt(own), case), n)
+        order = np.argsort(-own)
+    for rows in np.array_split(order, n // 128 + 1):
+        ahead = np.sort(squares)[-min(case.size, n)] if np.isfinite(squares).all() else -np.inf
+        if ahead > squares[rows].max() and sums.max() > sums[rows].max():
+            break
         part, at = S.block(case.features[rows], case.features), np.arange(len(rows))
         part = allowed(part, case.signs, None if case.signs is None else case.signs[rows])
-        own = part[at, rows].copy()
+        diagonal = part[at, rows].copy()
         part[at, rows] = 0
-        sums.append(up(reaches(part, case, rows)[0] + own, len(case.features)))
-        squares.append(up(reaches(part**2, case, rows)[0] + own**2, len(case.features)))
-    sums = np.concatenate(sums)
+        sums[rows] = up(reaches(part, case, rows)[0] + diagonal, n)
+        squares[rows] = up(reaches(part**2, case, rows)[0] + diagonal**2, n)
     row_sum = sums[case.forced].max() if case.room == 0 and case.labels is None else sums.max()
-    found = [up(np.sqrt(largest(np.concatenate(squares), case))), row_sum]
-    found.append(largest(up(np.maximum(S.diagonal()[case.features], 0)), case))
+    found = [up(np.sqrt(largest(squares, case))), row_sum, largest(own, case)]
     if S.Z is None or len(S.C) or len(S.Z) > WIDE:
         return float(min(found[:2]))
     # X'X = X'(I - FF')X + LL' with L = X'F, for any F; I - FF' = HH' with H = I - Vdiag(h)V'.
@@ -591,12 +615,31 @@ def limits_on(A, T, case, value):
 def all_listed(S, case, value):
     """Every support of groups, or of some signs, solved."""
     need(case.budget is None, "a budget has no supports")
-    A, room, found = S.on(case.features), last_bits(S, case), -np.inf
+    A, room, by_size = S.on(case.features), last_bits(S, case), {}
     for number, T in enumerate(every_support(case)):
         need(number < MANY, "too many supports to try all of them")
+        by_size.setdefault(len(T), []).append(T)
+    limits = []
+    for size, Ts in by_size.items():
+        step = max(1, (1 << 22) // size**2)
+        for start in range(0, len(Ts), step):
+            part = Ts[start : start + step]
+            limits += zip(rough(A, np.array(part), case), part, strict=True)
+    found = value - room
+    for limit, T in sorted(limits, key=lambda pair: -pair[0]):
+        if limit <= found:
+            break
         one = case.keep(np.isin(np.arange(len(A)), T))
-        found = max(found, solved(A[np.ix_(T, T)], one, max(found, value - room)))
+        found = max(found, solved(A[np.ix_(T, T)], one, found))
     return found + room
+
+
+def rough(A, T, case):
+    """Limits of x'Ax on supports of one size; they say in which order these are solved."""
+    signed = A if case.signs is None else allowed(A, case.signs)
+    blocks = (B[T[:, :, None], T[:, None, :]] for B in (A, signed))
+    tops = [np.linalg.eigvalsh(B)[:, -1] + 1e-9 * np.abs(B).sum((1, 2)) for B in blocks]
+    return np.minimum(*tops)
 
 
 def every_support(case):
@@ -650,6 +693,15 @@ def split(case, feature):
     return case.force(at), without if without.size else None
 
 
+def sliced(case, lines):
+    """The case between each line and the next; f_s = d_s'x goes from f_0 to f_m = -f_0.
+
+    So f_s f_{s+1} <= 0 for some s, whatever the lines are.
+    """
+    ends = [*lines.T, -lines[:, 0]]
+    return [replace(case, slices=(*case.slices, pair)) for pair in pairwise(ends)]
+
+
 def prove(S, case, value, proof, claimed=-np.inf):
     """(bound for every rival, cases that hold all vectors above ``value``).
 
@@ -663,11 +715,14 @@ def prove(S, case, value, proof, claimed=-np.inf):
         bound, here, ends = one_case(S, here, value, node, claimed)
         bounds.append(bound)
         parents.append(parent)
-        if node["feature"] >= 0:
-            with_it, without_it = (None, None) if here is None else split(here, node["feature"])
-            waiting += [(without_it, number), (with_it, number)]
-        else:
+        if not node["children"]:
             left += ends
+            continue
+        parts = [None] * node["children"]
+        if here is not None:
+            by_line = node["lines"].size
+            parts = sliced(here, node["lines"]) if by_line else split(here, node["feature"])
+        waiting += [(part, number) for part in parts[::-1]]
     need(not waiting and bounds, "the proof lacks some of its cases")
     below = [-np.inf] * len(bounds)
     for i in range(len(bounds) - 1, -1, -1):
@@ -691,7 +746,7 @@ def one_case(S, case, value, node, claimed):
             break
     if case is None:
         return value, None, []
-    if node["feature"] >= 0 and np.isfinite(bound):
+    if node["children"] and np.isfinite(bound):
         return bound, case, []
     if case.solvable:
         one = case.single()
@@ -974,7 +1029,7 @@ def relaxed(case):
 
 
 def proof_of(stored, n):
-    """The cases in order; each has its duals, a feature (or -1) and whether supports are listed."""
+    """The cases in order: duals, a feature (or -1) or lines, and whether supports are listed."""
     numbers, features, duals = stored["dual_numbers"], stored["dual_features"], []
     counts, branch, ends = (stored["node_" + name] for name in ("duals", "features", "listed"))
     features_of(branch + 1, n + 1, "features to branch on", ascending=False)
@@ -988,8 +1043,33 @@ def proof_of(stored, n):
         duals.append(dual | {"limits": limits if limited else None})
     need(counts.sum() == len(duals) and not len(numbers) + len(features), "a wrong number of duals")
     own = [duals[end - count : end] for count, end in zip(counts, np.cumsum(counts), strict=True)]
-    nodes = zip(own, branch.tolist(), ends.tolist(), strict=True)
-    return [{"duals": d, "feature": f, "listed": e is True} for d, f, e in nodes]
+    lines = lines_of(stored, n, duals, len(counts))
+    nodes = zip(own, branch.tolist(), ends.tolist(), lines, strict=True)
+    proof = [{"duals": d, "feature": f, "listed": e is True, "lines": c} for d, f, e, c in nodes]
+    for node in proof:
+        node["children"] = node["lines"].shape[1] or 2 * (node["feature"] >= 0)
+        need(not node["lines"].size or node["feature"] < 0, "a case is split in two ways")
+    return proof
+
+
+def lines_of(stored, n, duals, n_cases):
+    """The lines of each case; the multipliers of slices are put into the duals."""
+    counts, lines = np.zeros(n_cases, int), np.zeros((n, 0))
+    given, rho = np.zeros(len(duals), int), np.zeros(0)
+    if int(stored["format"]) == 4:
+        counts, lines, given, rho = (
+            stored[name] for name in ("node_lines", "lines", "dual_multipliers", "multipliers")
+        )
+    features_of(counts, lines.shape[1] + 1, "numbers of lines", ascending=False)
+    features_of(given, len(rho) + 1, "numbers of multipliers", ascending=False)
+    need(len(counts) == n_cases and len(given) == len(duals), "lines of other cases")
+    need(
+        lines.shape == (n, counts.sum()) and rho.shape == (given.sum(),), "a wrong number of lines"
+    )
+    need((rho >= 0).all() and (counts != 1).all(), "a negative multiplier, or a single line")
+    for dual, count, end in zip(duals, given, np.cumsum(given), strict=True):
+        dual["rho"] = rho[end - count : end]
+    return np.split(lines, np.cumsum(counts)[:-1], axis=1)
 
 
 def read_data(path):
@@ -1064,7 +1144,8 @@ def check_relation(S, W, relation, precision):
 
 def verify_one(stored, data):
     """Check a certificate of one component; returns a line that says what is proven."""
-    need("format" in stored and int(stored["format"]) == 3, "this is no certificate of format 3")
+    known = "format" in stored and int(stored["format"]) in (3, 4)
+    need(known, "this is no certificate of format 3 or 4")
     value, claimed, _, best_value = stored["numbers"].tolist()
     precision, _, relation, deflation = stored["texts"].tolist()
     told = plain(json.loads(str(stored["constraint"])), stored, "constraint_")

@@ -1,8 +1,14 @@
 """Certificates of every kind with the data they are about, by seed."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from loadstone.certificates import Earlier, prove
+from loadstone.certificates.certificate_value import problem_of, recomputed, stated_value
+from loadstone.certificates.proof_cases import ProofNode, as_list, slices
+from loadstone.certificates.search_dual import propose_dual
+from loadstone.certificates.search_slices import turning_lines
 from loadstone.constraints import Groups, L1Budget, LoadingConstraint, Signs
 from loadstone.covariance import ExplicitCovariance, covariance_of
 
@@ -46,9 +52,15 @@ def good_loading(S, constraint, rng):
     return w
 
 
+#: Seeds from here on give proofs by slices.
+FIRST_SLICED = 210
+
+
 def made(seed):
     """A certificate and the data it is about."""
     rng = np.random.default_rng(seed)
+    if seed >= FIRST_SLICED:
+        return sliced(rng)
     n = int(rng.integers(5, 13))
     X = table(rng, n)
     kind = SHAPES[seed % len(SHAPES)]
@@ -61,6 +73,28 @@ def made(seed):
     if loading is None:
         loading = good_loading(earlier.measured_in(S), constraint, rng)
     return prove(S, constraint, loading, effort=effort, earlier=earlier), X
+
+
+def sliced(rng):
+    """A proof by slices, one of them branched on a feature, from a search that stops early."""
+    n = int(rng.integers(7, 13))
+    X = table(rng, n)
+    S, _ = covariance_of(X)
+    rule = LoadingConstraint(n, int(rng.integers(2, 5)), bool(rng.random() < 0.5))
+    plain = prove(S, rule, good_loading(S, rule, rng), effort="instant")
+    problem, matrix = problem_of(rule), S.block(np.arange(n), np.arange(n)).astype(float)
+    few = {"levels": (1e-2,), "n_steps": 12}
+    root = propose_dual(matrix, problem, **few).dual
+    lines = turning_lines(S, problem, root)
+    tree = ProofNode([root])
+    for child, part in zip(tree.cut(lines), slices(problem, lines), strict=True):
+        child.duals.append(propose_dual(matrix, part, start=root, **few).dual)
+    tree.children[0].branch(int(rng.integers(n)))
+    proof, known = as_list(tree), stated_value(S, plain.best_loading)
+    proven = recomputed(S, rule, Earlier(), known, proof)
+    bound, fixed = max(proven.bound, plain.best_value), proven.fixed(n)
+    stated = {"upper_bound": bound, "fixed_in": fixed[0], "fixed_out": fixed[1]}
+    return replace(plain, cases=proof, **stated), X
 
 
 def later_component(S, constraint, rng):

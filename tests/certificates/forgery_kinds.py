@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loadstone.certificates.proof_tree import ProofCase
+from loadstone.certificates.proof_cases import ProofCase
 
 
 def forged(certificate, **fields):
@@ -245,6 +245,35 @@ def no_constraint(certificate, rng):
     return forged(certificate, constraint=bad)
 
 
+def other_multipliers(certificate, rng):
+    """Multipliers of slices that are negative, no numbers, or belong to no slice."""
+    kind = rng.integers(4)
+    changes = [
+        lambda d: replace(d, multipliers=np.array([-1.0])),
+        lambda d: replace(d, multipliers=np.array([rng.choice([np.nan, np.inf])])),
+        lambda d: replace(d, multipliers=np.array([3], dtype=rng.choice(["int8", "float32"]))),
+        lambda d: replace(d, multipliers=np.full(3, np.abs(d.shift).max())),
+    ]
+    return with_dual(certificate, rng, changes[kind])
+
+
+def other_lines(certificate, rng):
+    """Lines of another kind or number, lines beside a feature, slices that are left out."""
+    first, rest = certificate.cases[0], certificate.cases[1:]
+    n, kind = certificate.loading.size, rng.integers(6)
+    lines = rng.standard_normal((n, 3)) if first.lines is None else first.lines
+    bad = [
+        lines.astype(rng.choice(["float32", "int8", "complex128", "object"])),
+        poisoned(lines, rng, rng.choice([np.nan, np.inf])),
+        lines[:-1],
+        lines[:, :-1],
+        lines[:, :1],
+    ]
+    if kind < len(bad):
+        return forged(certificate, cases=(replace(first, lines=bad[kind]), *rest))
+    return forged(certificate, cases=(replace(first, lines=lines, feature=0), *rest))
+
+
 FORGERIES = (
     other_dtype,
     overflowing_dual,
@@ -262,4 +291,6 @@ FORGERIES = (
     other_about,
     smaller_constraint,
     no_constraint,
+    other_multipliers,
+    other_lines,
 )

@@ -11,10 +11,14 @@ from itertools import combinations, product
 import numpy as np
 
 from loadstone.certificates import Earlier, prove
+from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.proof_cases import ProofNode, as_list, cases, slices
+from loadstone.certificates.proof_tree import replay
+from loadstone.certificates.search_dual import propose_dual
 from loadstone.constraints import Groups, LoadingConstraint, Signs
 from loadstone.covariance import ExplicitCovariance, covariance_of
 
-from .small_problems import KINDS, best_nonnegative, random_matrix
+from .small_problems import KINDS, best_nonnegative, brute_force, random_matrix, random_problem
 
 
 def problem(seed):
@@ -137,6 +141,83 @@ def fault(seed):
     return None
 
 
+def slice_fault(seed):
+    """What is wrong with a proof of random slices, features and duals; ``None`` if nothing is.
+
+    Half of the duals are random, the others optimised a little; all have multipliers.
+    """
+    rng = np.random.default_rng([13, seed])
+    n = int(rng.integers(3, 8))
+    A = random_matrix(rng, n, KINDS[rng.integers(len(KINDS))])
+    A = (A + A.T) / 2
+    rivals = random_problem(rng, n, nonnegative=bool(rng.random() < 0.5))
+    optimum = brute_force(A, rivals)
+    rounding = 1e-12 * np.abs(A).max() * n
+    value = optimum - rng.choice([0.0, 1e-3, 0.3]) * abs(optimum) - rounding
+    tree = random_tree(rng, A, rivals)
+    found = replay(ExplicitCovariance(A), rivals, value, as_list(tree))
+    if found.bound < optimum - rounding:
+        return f"slices give {found.bound!r}, below the optimum {optimum!r}"
+    used, better = found.fixed(n), optimum > value + 2 * rounding
+    signs = np.ones(n) if rivals.nonnegative else None
+    forced = rivals.features[rivals.forced]
+    constraint = LoadingConstraint(n, rivals.n_nonzero, False, forced, _but(rivals.features, n))
+    for T in supports_of(constraint, n) if better else ():
+        if best_on(A, T, signs) <= value + rounding:
+            continue
+        if not any(set(needed(A, T, signs, value)) <= set(left.features) for left in found.left):
+            return f"no case is left for {T}"
+        if set(used[1].tolist()) & needed(A, T, signs, value + rounding):
+            return f"fixed_out {used[1]} but {T} is better"
+    return None
+
+
+def _but(features, n):
+    return np.setdiff1d(np.arange(n), features)
+
+
+def random_tree(rng, A, rivals):
+    """Slices of slices and features, each case with a dual that may know some features only."""
+    tree = ProofNode()
+    work = [(tree, rivals, 0)]
+    while work:
+        node, part, depth = work.pop()
+        node.duals = [random_dual(rng, A, part) for _ in range(int(rng.integers(0, 3)))]
+        if depth == 2 or rng.random() < 0.2:
+            known = bool(node.duals) and node.duals[-1].features.size == part.features.size
+            node.listed = known and rng.random() < 0.3
+            continue
+        if rng.random() < 0.3:
+            node.branch(int(rng.integers(len(A))))
+            pairs = zip(node.children, cases(part, node.feature), strict=True)
+        else:
+            lines = rng.standard_normal((len(A), int(rng.integers(2, 5))))
+            lines *= rng.random((len(A), 1)) < rng.choice([0.3, 1.0])
+            pairs = zip(node.cut(lines), slices(part, lines), strict=True)
+        work += [(child, inner, depth + 1) for child, inner in pairs if inner is not None]
+    return tree
+
+
+def random_dual(rng, A, part):
+    """Numbers that prove something, whatever they are."""
+    whole = rng.random() < 0.7
+    known = part.features if whole else part.features[rng.random(part.features.size) < 0.7]
+    known = known if known.size else part.features
+    m, scale = known.size, np.abs(A).max() + 1e-300
+    if whole and rng.random() < 0.5 and np.abs(A).max() > 0:
+        block = A[np.ix_(known, known)]
+        return propose_dual(block, part, levels=(1e-2,), n_steps=8).dual
+    pairing = A[np.ix_(known, known)] * rng.random() + 0.1 * scale * rng.standard_normal((m, m))
+    return Dual(
+        known,
+        pairing,
+        scale * rng.standard_normal(m),
+        np.sqrt(scale) * 0.3 * rng.standard_normal((m, 2)),
+        scale * rng.random(m),
+        scale * rng.random(len(part.slices)) * 10.0 ** rng.integers(-2, 2),
+    )
+
+
 def needed(A, part, signs, value):
     """Features of a support without which it holds nothing better."""
     rest = {i: [j for j in part if j != i] for i in part}
@@ -147,7 +228,7 @@ def main(first, last):
     bad = 0
     for seed in range(first, last):
         try:
-            wrong = fault(seed)
+            wrong = fault(seed) or slice_fault(seed)
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"
         if wrong is not None:

@@ -7,7 +7,7 @@ import pytest
 
 from loadstone.certificates import Certificate, CertificateError, prove
 from loadstone.certificates.certificate import refuse_impossible
-from loadstone.certificates.proof_tree import ProofCase
+from loadstone.certificates.proof_cases import ProofCase
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.datasets import load_pitprops

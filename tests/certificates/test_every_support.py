@@ -80,7 +80,7 @@ def test_many_supports_are_counted_and_left_alone():
 
 
 def few_cases():
-    from loadstone.certificates.proof_tree import ProofCase
+    from loadstone.certificates.proof_cases import ProofCase
 
     return ProofCase(listed=True)
 

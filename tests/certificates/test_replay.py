@@ -8,8 +8,9 @@ import pytest
 from loadstone.certificates import Certificate, CertificateError, prove, search_case
 from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.problem import SupportProblem
+from loadstone.certificates.proof_cases import ProofCase, ProofNode, as_list
 from loadstone.certificates.proof_screening import screen
-from loadstone.certificates.proof_tree import ProofCase, ProofNode, as_list, replay
+from loadstone.certificates.proof_tree import replay
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 
@@ -102,7 +103,7 @@ def test_a_case_that_lacks_a_child_proves_nothing_by_it():
     S = ExplicitCovariance(np.diag([1.0, 2.0, 3.0]))
     tree = ProofNode()
     tree.branch(2)
-    tree.with_feature = None
+    tree.children.pop(0)
     assert len(as_list(tree)) == 1
     assert replay(S, SupportProblem.of(3, 1), 0.5, as_list(tree)).bound >= 3.0
 

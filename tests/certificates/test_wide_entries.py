@@ -153,7 +153,7 @@ def test_a_stranger_forms_no_row_that_variances_decide(name, monkeypatch):
     }
     case, dual = tool.case_of(told, N_FEATURES), some_dual(S_of(X), np.arange(1, 6), 1)
     numbers = {"P": dual.pairing, "tau": dual.shift, "L": dual.factor, "limits": dual.limits}
-    numbers["features"] = dual.features
+    numbers |= {"features": dual.features, "rho": np.zeros(0)}
     asked = []
     whole = tool.terms_outside
     block = tool.Matrix.block

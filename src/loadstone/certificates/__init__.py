@@ -24,15 +24,15 @@ Who wants to trust a certificate reads, in this order, ``problem``, ``problem_af
 ``bound_sample_space`` and ``bound_wide_entries`` (very many features, out of core),
 ``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets),
 ``bound_every_support`` (few groups, exactly),
-``proof_screening``, ``proof_enumeration``, ``proof_rounds``, ``proof_tree`` (its ``replay`` is
-the whole check) and ``certificate.verify``. None of these imports a ``search_*`` file: a search
-that fails gives a weak bound, never a wrong one.
+``proof_screening``, ``proof_enumeration``, ``proof_rounds``, ``proof_cases`` (how a case is split),
+``proof_tree`` (its ``replay`` is the whole check) and ``certificate.verify``. None of these
+imports a ``search_*`` file: a search that fails gives a weak bound, never a wrong one.
 
 Who wants to change how bounds are found reads, in this order, ``prove``, ``search_case``
 (one case: a dual, screening, again), ``search_dual`` with its kernels and ``search_lbfgs``,
 ``search_component`` (better components met on the way), ``search_working_set`` (thousands
-of features), ``search_any_constraint`` (groups, some signs), ``search_known_block`` and
-``search_branch_and_bound``.
+of features), ``search_any_constraint`` (groups, some signs), ``search_known_block``,
+``search_slices`` (cases by direction) and ``search_branch_and_bound``.
 
 Several components together: ``joint_prove`` is the way in, ``joint_certificate`` what is stated
 and verified, ``joint_file`` how it is stored, ``joint_problem`` who competes, ``joint_statement``

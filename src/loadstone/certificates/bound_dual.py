@@ -10,11 +10,14 @@ where phi_i^2 is the largest sum of p_ij^2 (of the positive parts squared, when
 loadings are non-negative) over the other features of a support containing i.
 The reason: x'Ax = x'Mx + x'Bx + sum_i (x_i p_i'x - tau_i x_i^2) with M the matrix inside;
 x'Bx <= sum of B_ii over the support; and x_i p_i'x <= |x_i| sqrt(1 - x_i^2) phi_i.
+In a slice, where (g'x)(h'x) <= 0, A may be replaced by A - rho (gh' + hg')/2 for any rho >= 0:
+x'Ax can only grow by that.
 No optimiser is imported here, on purpose.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,7 +31,7 @@ from loadstone.certificates.bound_rows import (
     counted_squares,
     limited_squares,
 )
-from loadstone.certificates.problem import Array, Indices, SupportProblem, sum_of_best
+from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem, sum_of_best
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -53,6 +56,8 @@ class Dual:
         L.
     limits : ndarray of shape (m,), optional
         How large p_ij may be for features j the dual does not know; only used for those.
+    multipliers : ndarray, optional
+        rho, one for each of the slices the case lies in; those that are missing are zero.
     """
 
     features: Indices
@@ -60,6 +65,7 @@ class Dual:
     shift: Array
     factor: Array
     limits: Array | None = None
+    multipliers: Array | None = None
 
     def turned(self, flips: Array) -> Dual:
         """The dual of the covariance whose features are counted the other way round by ``flips``."""
@@ -78,7 +84,8 @@ class Dual:
         """The dual on fewer features; its bound can only fall."""
         at = np.searchsorted(self.features, features)
         limits = None if self.limits is None else self.limits[at]
-        return Dual(features, self.pairing[np.ix_(at, at)], self.shift[at], self.factor[at], limits)
+        pairing = self.pairing[np.ix_(at, at)]
+        return Dual(features, pairing, self.shift[at], self.factor[at], limits, self.multipliers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +122,7 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
         dual = dual.restrict(problem.features[inside])
     block = np.asarray(S.block(dual.features, dual.features), dtype=np.float64)
     matrix = (block + block.T) / 2.0
-    top = top_eigenvalue(matrix, dual)
+    top = top_eigenvalue(matrix, dual, tilts(problem, inside, dual))
     room = problem.free_room()[inside]
     squares = counted_squares(dual.pairing, nonnegative=problem.nonnegative)
     np.fill_diagonal(squares, 0.0)
@@ -139,7 +146,8 @@ def refuse_invalid(dual: Dual) -> None:
     """Raise unless all numbers are finite, in double precision, and fit together."""
     size = dual.features.size
     limits = np.zeros(size) if dual.limits is None else dual.limits
-    parts = (dual.pairing, dual.shift, dual.factor, limits)
+    multipliers = np.zeros(0) if dual.multipliers is None else dual.multipliers
+    parts = (dual.pairing, dual.shift, dual.factor, limits, multipliers)
     # Whole numbers of few bits overflow when squared, and NaN passes many a comparison.
     if any(part.dtype != np.float64 for part in parts) or dual.features.dtype.kind not in "iu":
         msg = "invalid dual: its numbers must be in double precision, its features whole numbers"
@@ -157,21 +165,48 @@ def refuse_invalid(dual: Dual) -> None:
     if not (limits >= 0).all():
         msg = f"invalid dual: it needs {size} limits, none of them negative"
         raise ValueError(msg)
+    if multipliers.ndim != 1 or not (multipliers >= 0).all():
+        msg = "invalid dual: a multiplier of a slice is negative"
+        raise ValueError(msg)
 
 
-def top_eigenvalue(matrix: Array, dual: Dual) -> float:
-    """lambda_max(A - B - (P + P')/2 + diag tau), rounded upwards."""
+def tilts(problem: SupportProblem, inside: Mask, dual: Dual) -> list[tuple[Array, Array]]:
+    """Vectors rho g and h of each slice the case lies in, on the features inside.
+
+    A slice counts only where the dual knows every feature that it is about: the extension to
+    other features rests on their rows of A.
+    """
+    rho = np.zeros(0) if dual.multipliers is None else dual.multipliers
+    if rho.size > len(problem.slices):
+        msg = f"invalid dual: {rho.size} multipliers for {len(problem.slices)} slices"
+        raise ValueError(msg)
+    beyond, within = problem.features[~inside], problem.features[inside]
+    return [
+        (multiplier * g[within], h[within])
+        for multiplier, (g, h) in zip(rho, problem.slices, strict=False)
+        if multiplier > 0 and not g[beyond].any() and not h[beyond].any()
+    ]
+
+
+def top_eigenvalue(matrix: Array, dual: Dual, tilt: Sequence[tuple[Array, Array]] = ()) -> float:
+    """lambda_max(A - B - (P + P')/2 + diag tau), rounded upwards.
+
+    With a tilt, of A - sum of (gh' + hg')/2 over its pairs.
+    """
     size, rank = dual.factor.shape
     pairing = np.array(dual.pairing, dtype=np.float64)
     np.fill_diagonal(pairing, 0.0)
+    sizes = np.abs(pairing)
+    for g, h in tilt:
+        pairing += np.outer(g, h)
+        sizes += np.outer(np.abs(g), np.abs(h))
     inner = matrix - dual.factor @ dual.factor.T - (pairing + pairing.T) / 2.0
     inner[np.diag_indices(size)] += dual.shift
-    sizes = np.abs(pairing)
     sizes += sizes.T
     factor = np.abs(dual.factor)
     sizes += np.abs(matrix) + factor @ factor.T
     sizes[np.diag_indices(size)] += np.abs(dual.shift)
-    return eigenvalue_bound(inner, gamma(rank + 6) * sizes)
+    return eigenvalue_bound(inner, gamma(rank + 6 + 3 * len(tilt)) * sizes)
 
 
 def block_rounding(S: Covariance, problem: SupportProblem) -> float:

@@ -33,7 +33,7 @@ from loadstone.certificates.certificate_value import (
 )
 from loadstone.certificates.problem import Array, Indices
 from loadstone.certificates.problem_after import FIRST, Earlier, broken_relation
-from loadstone.certificates.proof_tree import ProofCase
+from loadstone.certificates.proof_cases import ProofCase
 
 if TYPE_CHECKING:
     from loadstone.constraints import Constraint
@@ -118,8 +118,10 @@ class Certificate:
     def proof(self) -> str:
         """The kind of argument that is stored."""
         view = as_cardinality(self.constraint)
-        if len(self.cases) > 1:
+        if any(case.feature is not None for case in self.cases):
             return "branch and bound"
+        if len(self.cases) > 1:
+            return "dual bound by slices"
         if any(case.duals for case in self.cases):
             return "dual bound"
         if self.cases[0].listed:

@@ -18,7 +18,7 @@ import numpy as np
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem_after import Earlier, broken_earlier
-from loadstone.certificates.proof_tree import ProofCase
+from loadstone.certificates.proof_cases import ProofCase
 from loadstone.constraints import KINDS, Groups, Signs
 from loadstone.files.foreign import first_line
 
@@ -104,7 +104,23 @@ def refuse_proof(proof: Any, n_features: int) -> None:
             whole = isinstance(case.feature, Integral) and not isinstance(case.feature, bool)
             if not whole or not 0 <= case.feature < n_features:
                 _refuse(f"its proof branches on feature {case.feature!r}")
+        if case.lines is not None:
+            _refuse_lines(case, n_features)
         _refuse_duals(case.duals, n_features)
+    sliced = any(case.lines is not None for case in proof)
+    if not sliced and any(dual.multipliers is not None for case in proof for dual in case.duals):
+        _refuse("its proof has multipliers of slices, but no slices")
+
+
+def _refuse_lines(case: ProofCase, n_features: int) -> None:
+    lines: Any = case.lines
+    fits = isinstance(lines, np.ndarray) and lines.dtype == np.float64 and lines.ndim == 2
+    if not fits or lines.shape[0] != n_features or lines.shape[1] < 2:
+        _refuse("its proof holds lines of another kind or shape")
+    if not np.isfinite(lines).all():
+        _refuse("its proof holds lines with NaN or infinity")
+    if case.feature is not None:
+        _refuse("its proof splits a case in two ways at once")
 
 
 def _refuse_duals(duals: Sequence[Any], n_features: int) -> None:
@@ -119,6 +135,7 @@ def _refuse_duals(duals: Sequence[Any], n_features: int) -> None:
             (dual.factor, (size,), 2),
         ]
         parts += [] if dual.limits is None else [(dual.limits, (size,), 1)]
+        parts += [] if dual.multipliers is None else [(dual.multipliers, (), 1)]
         for part, shape, ndim in parts:
             fits = isinstance(part, np.ndarray) and part.dtype == np.float64
             if not fits or part.ndim != ndim or part.shape[: len(shape)] != shape:

@@ -6,7 +6,7 @@ The format stands in ``docs/certificates.md``, for those who read or write it el
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from loadstone.certificates.certificate_about import About
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array
 from loadstone.certificates.problem_after import Earlier
-from loadstone.certificates.proof_tree import ProofCase
+from loadstone.certificates.proof_cases import ProofCase
 from loadstone.constraints import Constraint
 from loadstone.files.errors import MissingFileError
 from loadstone.files.npy_arrays import DamagedError
@@ -28,6 +28,8 @@ from loadstone.files.own_archive import checked, damaged, json_of, read_own, wri
 
 #: Formats 1 and 2 did not say what they are about and stored claims that nobody could check.
 FORMAT = 3
+#: The same with cases that are slices; proofs without any are written for those who know none.
+SLICED = 4
 _NUMBERS = ("value", "upper_bound", "seconds", "best_value")
 _ABOUT = ("n_features", "n_samples", "trace", "squares", "probe")
 _CONSTRAINT = "constraint_"
@@ -48,6 +50,13 @@ _ARRAYS = {
     "dual_sizes": ("iu", 2),
     "dual_features": ("iu", 1),
     "dual_numbers": ("f", 1),
+}
+#: What files with slices have besides.
+_SLICES = {
+    "node_lines": ("iu", 1),
+    "lines": ("f", 2),
+    "dual_multipliers": ("iu", 1),
+    "multipliers": ("f", 1),
 }
 
 
@@ -79,7 +88,22 @@ def save_fields(fields: Mapping[str, Any], path: str | Path) -> None:
         "dual_features": _joined([dual.features for dual in duals], np.intp),
         "dual_numbers": _joined([part for dual in duals for part in _numbers(dual)], np.float64),
     }
-    write_own(Path(path), parts)
+    write_own(Path(path), parts | _sliced(proof, duals))
+
+
+def _sliced(proof: Sequence[ProofCase], duals: Sequence[Dual]) -> dict[str, Array]:
+    """What is written besides where cases are slices."""
+    lines = [case.lines for case in proof if case.lines is not None]
+    if not lines:
+        return {}
+    given = [np.zeros(0) if dual.multipliers is None else dual.multipliers for dual in duals]
+    return {
+        "format": np.array(SLICED),
+        "node_lines": np.array([0 if c.lines is None else c.lines.shape[1] for c in proof]),
+        "lines": np.hstack(lines),
+        "dual_multipliers": np.array([part.size for part in given], dtype=np.int64),
+        "multipliers": _joined(given, np.float64),
+    }
 
 
 def load_fields(path: str | Path) -> dict[str, Any]:
@@ -90,8 +114,10 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     CertificateError
         If the file is damaged, is no certificate, or was written by another loadstone.
     """
-    with stored_parts(path, _is_expected, ("format", "numbers"), FORMAT, "certificate") as stored:
-        stored |= {name: _checked(stored[name], name, *rule) for name, rule in _ARRAYS.items()}
+    known = (FORMAT, SLICED)
+    with stored_parts(path, _is_expected, ("format", "numbers"), known, "certificate") as stored:
+        rules = _ARRAYS if int(stored["format"]) == FORMAT else _ARRAYS | _SLICES
+        stored |= {name: _checked(stored[name], name, *rule) for name, rule in rules.items()}
         return _fields(stored)
 
 
@@ -100,10 +126,10 @@ def stored_parts(
     path: str | Path,
     is_expected: Callable[[str], bool],
     names: tuple[str, str],
-    version: int,
+    versions: tuple[int, ...],
     kind: str,
 ) -> Iterator[dict[str, Any]]:
-    """The arrays of a file of this kind and version, and one error for all that is damaged.
+    """The arrays of a file of this kind and a known version, and one error for all that is damaged.
 
     ``names`` are the array of the version and one that no other file has.
     """
@@ -117,8 +143,9 @@ def stored_parts(
             msg = f"{path} is no {kind}; use a file that its own save wrote"
             raise CertificateError(msg)
         found = int(checked(stored[names[0]], names[0], "iu", 0))
-        if found != version:
-            msg = f"{path} has {kind} format {found}, this version reads {version}; certify again"
+        if found not in versions:
+            known = " and ".join(map(str, versions))
+            msg = f"{path} has {kind} format {found}, this version reads {known}; certify again"
             raise CertificateError(msg)
         yield stored
 
@@ -132,7 +159,7 @@ def _checked(array: Any, name: str, kinds: str, ndim: int) -> Any:
 
 
 def _is_expected(name: str) -> bool:
-    return name in _ARRAYS or name == "constraint" or name.startswith(_CONSTRAINT)
+    return name in {*_ARRAYS, *_SLICES, "constraint"} or name.startswith(_CONSTRAINT)
 
 
 def _fields(stored: Mapping[str, Array]) -> dict[str, Any]:
@@ -188,19 +215,19 @@ def _joined(parts: list[Array], dtype: type) -> Array:
 
 
 def _cases(stored: Mapping[str, Array]) -> tuple[ProofCase, ...]:
-    duals = iter(_duals(stored["dual_sizes"], stored["dual_features"], stored["dual_numbers"]))
+    duals = iter(_with_multipliers(stored, _duals(stored)))
     counts, features = stored["node_duals"].tolist(), stored["node_features"].tolist()
     if min(counts, default=-1) < 0 or sum(counts) != len(stored["dual_sizes"]):
         msg = f"{len(stored['dual_sizes'])} duals for {len(counts)} cases"
         raise DamagedError(msg)
-    ends = stored["node_listed"].tolist()
+    ends, lines = stored["node_listed"].tolist(), _lines(stored, len(counts))
     found = tuple(
-        ProofCase(tuple(next(duals) for _ in range(count)), None if feature < 0 else feature, end)
-        for count, feature, end in zip(counts, features, ends, strict=True)
+        ProofCase(tuple(next(duals) for _ in range(count)), None if at < 0 else at, end, between)
+        for count, at, end, between in zip(counts, features, ends, lines, strict=True)
     )
     n_waiting, n_reached = 1, 0
     while n_waiting and n_reached < len(found):
-        n_waiting += -1 if found[n_reached].feature is None else 1
+        n_waiting += found[n_reached].n_children - 1
         n_reached += 1
     if n_waiting or n_reached < len(found):
         msg = "its cases form no tree"
@@ -208,9 +235,38 @@ def _cases(stored: Mapping[str, Array]) -> tuple[ProofCase, ...]:
     return found
 
 
-def _duals(sizes: Array, features: Array, numbers: Array) -> list[Dual]:
+def _lines(stored: Mapping[str, Array], n_cases: int) -> list[Array | None]:
+    """The lines of each case; a file without slices has none."""
+    if int(stored["format"]) == FORMAT:
+        return [None] * n_cases
+    counts, lines = [int(count) for count in stored["node_lines"]], stored["lines"]
+    if min(counts, default=-1) < 0 or sum(counts) != lines.shape[1]:
+        msg = f"{lines.shape[1]} lines, {sum(counts)} declared"
+        raise DamagedError(msg)
+    parts = np.split(lines, np.cumsum(counts)[:-1], axis=1)
+    return [part if count else None for count, part in zip(counts, parts, strict=True)]
+
+
+def _with_multipliers(stored: Mapping[str, Array], duals: list[Dual]) -> list[Dual]:
+    """The duals with their multipliers of slices, where the file has any."""
+    if int(stored["format"]) == FORMAT:
+        return duals
+    counts, numbers = [int(count) for count in stored["dual_multipliers"]], stored["multipliers"]
+    if min(counts, default=-1) < 0 or sum(counts) != numbers.size:
+        msg = f"{numbers.size} multipliers, {sum(counts)} declared"
+        raise DamagedError(msg)
+    parts = np.split(numbers, np.cumsum(counts)[:-1])
+    return [
+        replace(dual, multipliers=part if part.size else None)
+        for dual, part in zip(duals, parts, strict=True)
+    ]
+
+
+def _duals(stored: Mapping[str, Array]) -> list[Dual]:
+    features, numbers = stored["dual_features"], stored["dual_numbers"]
     # Python's whole numbers do not overflow, whatever sizes a file declares.
-    shapes = [(int(size), int(rank), int(limited)) for size, rank, limited in sizes.tolist()]
+    sizes = stored["dual_sizes"].tolist()
+    shapes = [(int(size), int(rank), int(limited)) for size, rank, limited in sizes]
     if any(size < 0 or rank < 0 or limited not in {0, 1} for size, rank, limited in shapes):
         msg = "a dual of negative size"
         raise DamagedError(msg)

@@ -16,8 +16,9 @@ from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import Earlier
+from loadstone.certificates.proof_cases import ProofCase
 from loadstone.certificates.proof_rounds import Each
-from loadstone.certificates.proof_tree import ProofCase, Replayed, replay
+from loadstone.certificates.proof_tree import Replayed, replay
 from loadstone.covariance.flipped import FlippedCovariance
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def recomputed(
     matrix, margin = earlier.bounded_by(S)
     view = as_cardinality(constraint)
     if view is None:
-        if len(proof) != 1 or proof[0].feature is not None:
+        if len(proof) != 1 or proof[0].n_children:
             msg = "cases are distinguished under a cardinality only"
             raise CertificateError(msg)
         everything = SupportProblem.of(S.n_features, S.n_features, forbidden=constraint.forbidden)

@@ -83,7 +83,7 @@ def load_joint(path: str | Path) -> JointCertificate:
         If the file is damaged, is no joint certificate, or was written by a newer loadstone.
     """
     names = ("joint_format", "claims")
-    with stored_parts(path, _is_expected, names, FORMAT, "joint certificate") as stored:
+    with stored_parts(path, _is_expected, names, (FORMAT,), "joint certificate") as stored:
         return _certificate(stored)
 
 

@@ -2,12 +2,13 @@
 
 Notation: a support T has at most ``n_nonzero`` features, contains every forced
 one and lies inside ``features``; the loading vector lives on T, has unit norm
-and, when asked, no negative entry.
+and, when asked, no negative entry. In a slice, x also obeys (g'x)(h'x) <= 0 for
+given vectors g and h.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ class SupportProblem:
     positive : ndarray of bool, optional
         Aligned with ``features``: forced by a proof rather than by the user, so their
         loadings are not zero (a case without them is treated elsewhere).
+    slices : tuple of (ndarray, ndarray)
+        Pairs (g, h), an entry per feature of the covariance: only vectors x with
+        (g'x)(h'x) <= 0 compete (the others are treated elsewhere).
     """
 
     features: Indices
@@ -47,6 +51,7 @@ class SupportProblem:
     n_nonzero: int
     nonnegative: bool = False
     positive: Mask | None = None
+    slices: tuple[tuple[Array, Array], ...] = ()
 
     @classmethod
     def of(
@@ -107,23 +112,21 @@ class SupportProblem:
 
     def keep(self, kept: Mask) -> SupportProblem:
         """The problem without the features outside ``kept``."""
-        return SupportProblem(
-            self.features[kept],
-            self.forced[kept],
-            min(self.n_nonzero, int(kept.sum())),
-            self.nonnegative,
-            self.nonzero[kept],
+        return replace(
+            self,
+            features=self.features[kept],
+            forced=self.forced[kept],
+            n_nonzero=min(self.n_nonzero, int(kept.sum())),
+            positive=self.nonzero[kept],
         )
 
     def force(self, forced: Mask) -> SupportProblem:
         """The case in which the loadings of ``forced`` are not zero."""
-        return SupportProblem(
-            self.features,
-            self.forced | forced,
-            self.n_nonzero,
-            self.nonnegative,
-            self.nonzero | forced,
-        )
+        return replace(self, forced=self.forced | forced, positive=self.nonzero | forced)
+
+    def slice(self, g: Array, h: Array) -> SupportProblem:
+        """The case of vectors x with (g'x)(h'x) <= 0."""
+        return replace(self, slices=(*self.slices, (g, h)))
 
     def free_room(self) -> Indices:
         """Per feature, how many free features may join a support that contains it."""

@@ -1,16 +1,16 @@
-"""A proof as data: duals to evaluate, features to branch on, nothing to trust.
+"""A proof as data: duals to evaluate, features or lines to branch on, nothing to trust.
 
 A proof is a tree, written down as a list: each case before its children, the case with
 the feature before the one without it. In every case the duals are evaluated one after the
 other, each on the features its predecessors left; a case that is still open names a
-feature, and its two children prove the cases with and without it. :func:`replay` needs no
+feature, or lines, and its children prove the cases it is split into. :func:`replay` needs no
 optimiser and no recursion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from loadstone.certificates.bound_instant import instant_bound
 from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array, Indices, SupportProblem
+from loadstone.certificates.proof_cases import ProofCase, folded, parents_of, parts, sizes_of
 from loadstone.certificates.proof_enumeration import enumerated, open_supports
 from loadstone.certificates.proof_rounds import Each, in_rounds, size_of_round
 from loadstone.certificates.proof_screening import screen
@@ -31,54 +32,8 @@ if TYPE_CHECKING:
 
 #: Largest single support of which every feature is asked whether it could be spared.
 MAX_NEEDED = 60
-
-
-@dataclass(frozen=True, eq=False)
-class ProofCase:
-    """One case of a proof, as it is stored.
-
-    Attributes
-    ----------
-    duals : tuple of Dual
-        Evaluated in order; each one may screen features for the next.
-    feature : int or None
-        The feature the next two cases branch on; ``None`` where there are none.
-    listed : bool
-        Whether the supports that the last dual leaves open are looked at one by one.
-    """
-
-    duals: tuple[Dual, ...] = ()
-    feature: int | None = None
-    listed: bool = False
-
-
-@dataclass(eq=False)
-class ProofNode:
-    """One case of a proof that is being found.
-
-    Attributes
-    ----------
-    duals : list of Dual
-        Evaluated in order; each one may screen features for the next.
-    feature : int or None
-        The feature the children branch on.
-    with_feature, without_feature : ProofNode or None
-        The two cases.
-    listed : bool
-        Whether the supports that the last dual leaves open are looked at one by one.
-    """
-
-    duals: list[Dual] = field(default_factory=list)
-    feature: int | None = None
-    with_feature: ProofNode | None = None
-    without_feature: ProofNode | None = None
-    listed: bool = False
-
-    def branch(self, feature: int) -> tuple[ProofNode, ProofNode]:
-        """Add the two cases for ``feature``."""
-        self.feature = feature
-        self.with_feature, self.without_feature = ProofNode(), ProofNode()
-        return self.with_feature, self.without_feature
+#: Parts of a proof, or more, that are replayed each on its own.
+PARTS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,41 +108,6 @@ def apply_evaluation(
     return Standing(bound, name, left)
 
 
-def cases(
-    problem: SupportProblem, feature: int
-) -> tuple[SupportProblem | None, SupportProblem | None]:
-    """The problem with and without ``feature``; ``None`` where a case is excluded already.
-
-    A tree is data, so any feature may be asked for, also one the forced ones leave no room for.
-    """
-    at = problem.features == feature
-    if not at.any():
-        return None, problem
-    if problem.n_free == 0 and not problem.forced[at].any():
-        return None, problem.keep(~at)
-    if problem.nonzero[at].all():
-        return problem, None
-    without = problem.keep(~at)
-    if problem.forced[at].all():
-        # A feature the user forced keeps its place even where its loading is zero.
-        without = replace(without, n_nonzero=min(problem.n_nonzero - 1, without.features.size))
-    return problem.force(at), without if without.features.size and without.n_nonzero else None
-
-
-def as_list(root: ProofNode) -> tuple[ProofCase, ...]:
-    """All cases, each before its children; a node that lacks a child has none."""
-    found, stack = [], [root]
-    while stack:
-        node = stack.pop()
-        with_it, without_it = node.with_feature, node.without_feature
-        if node.feature is None or with_it is None or without_it is None:
-            found.append(ProofCase(tuple(node.duals), listed=node.listed))
-            continue
-        found.append(ProofCase(tuple(node.duals), node.feature))
-        stack += [without_it, with_it]
-    return tuple(found)
-
-
 @dataclass(frozen=True, eq=False)
 class Replayed:
     """What a proof proves.
@@ -236,45 +156,59 @@ def replay(
     CertificateError
         Where the cases form no tree.
     """
-    parents = _parents(proof)
-    bounds = [value] * len(proof)
+    parents = parents_of(proof)
+    sizes, at_most = sizes_of(parents), max(1, len(proof) // PARTS)
+    bounds: dict[int, float] = {}
     open_ones: dict[int, list[SupportProblem]] = {}
     waiting: list[tuple[int, SupportProblem | None]] = [(0, problem)]
-    # The case with a feature follows at once, the one without it after all cases of that.
-    without = {parent: index for index, parent in enumerate(parents)}
+    children: dict[int, list[int]] = {}
+    for index, parent in enumerate(parents):
+        children.setdefault(parent, []).append(index)
 
     def take() -> list[tuple[int, tuple[Any, ...]]]:
         taken = [waiting.pop() for _ in range(size_of_round(len(waiting)))]
-        return [(index, (S, part, value, proof[index], claimed)) for index, part in taken]
+        ends = [index + (sizes[index] if sizes[index] <= at_most else 1) for index, _ in taken]
+        return [
+            (index, (S, part, value, proof[index:end], claimed))
+            for (index, part), end in zip(taken, ends, strict=True)
+        ]
 
     def done(indices: list[int], answers: Iterator[tuple[float, list[SupportProblem]]]) -> None:
         for index, (bound, left) in zip(indices, answers, strict=True):
-            bounds[index], feature = bound, proof[index].feature
-            if feature is None:
+            bounds[index] = bound
+            if sizes[index] <= at_most:
                 open_ones[index] = left
                 continue
-            both = cases(left[0], feature) if left else (None, None)
-            waiting.extend([(without[index], both[1]), (index + 1, both[0])])
+            places = children[index]
+            split = parts(left[0], proof[index]) if left else [None] * len(places)
+            waiting.extend(list(zip(places, split, strict=True))[::-1])
 
-    in_rounds(_replayed_case, take, done, each)
+    in_rounds(_replayed_part, take, done, each)
     left_open = (part for index in sorted(open_ones) for part in open_ones[index])
-    return Replayed(_folded(bounds, parents, value), tuple(left_open))
+    return Replayed(folded(bounds, parents, value), tuple(left_open))
 
 
-def _parents(proof: Sequence[ProofCase]) -> list[int]:
-    """The place of each case's parent; -1 for the first one."""
-    waiting, parents = [-1], []
+def _replayed_part(
+    S: Covariance,
+    problem: SupportProblem | None,
+    value: float,
+    proof: Sequence[ProofCase],
+    claimed: float,
+) -> tuple[float, list[SupportProblem]]:
+    """The bound of a case, and what is still open; with its children where they are given."""
+    if len(proof) == 1:
+        return _replayed_case(S, problem, value, proof[0], claimed)
+    parents = parents_of(proof)
+    bounds: dict[int, float] = {}
+    open_ones: list[SupportProblem] = []
+    waiting = [problem]
     for index, case in enumerate(proof):
-        if not waiting:
-            msg = f"the proof has {len(proof)} cases, its tree only {index}"
-            raise CertificateError(msg)
-        parents.append(waiting.pop())
-        if case.feature is not None:
-            waiting += [index, index]
-    if waiting:
-        msg = f"the proof lacks {len(waiting)} of its cases"
-        raise CertificateError(msg)
-    return parents
+        bounds[index], left = _replayed_case(S, waiting.pop(), value, case, claimed)
+        if case.n_children:
+            waiting += (parts(left[0], case) if left else [None] * case.n_children)[::-1]
+        else:
+            open_ones += left
+    return folded(bounds, parents, value), open_ones
 
 
 def _replayed_case(
@@ -293,7 +227,7 @@ def _replayed_case(
     left = standing.problem
     if left is None:
         return value, []
-    if case.feature is not None and np.isfinite(standing.bound):
+    if case.n_children and np.isfinite(standing.bound):
         return standing.bound, [left]
     if case.listed and case.duals and not left.is_leaf:
         bound, ends = listed_supports(S, left, case.duals[-1], value)
@@ -303,7 +237,7 @@ def _replayed_case(
         last = standing_without_dual(S, left, value)
         bound = min(standing.bound, last.bound)
         ends = [] if last.problem is None else [last.problem]
-    if case.feature is None:
+    if not case.n_children:
         ends = [_with_needed(S, end, value) for end in ends]
     return bound, ends
 
@@ -336,14 +270,3 @@ def _with_needed(S: Covariance, problem: SupportProblem, value: float) -> Suppor
     rest = [np.delete(np.delete(block, i, axis=0), i, axis=1) for i in range(len(block))]
     needed = [not part.size or eigenvalue_bound(part) <= value for part in rest]
     return problem.force(np.isin(problem.features, kept.features[needed], assume_unique=True))
-
-
-def _folded(bounds: list[float], parents: list[int], value: float) -> float:
-    """The bound of the root: a case is bounded by itself and by the larger of its children."""
-    below = [-np.inf] * len(bounds)
-    for index in range(len(bounds) - 1, -1, -1):
-        if below[index] > -np.inf:
-            bounds[index] = min(bounds[index], max(below[index], value))
-        if parents[index] >= 0:
-            below[parents[index]] = max(below[parents[index]], bounds[index])
-    return max(bounds[0], value)

@@ -28,8 +28,9 @@ from loadstone.certificates.certificate_value import (
 )
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import FIRST, Earlier, broken_earlier, broken_relation
+from loadstone.certificates.proof_cases import ProofNode, as_list
 from loadstone.certificates.proof_rounds import Each
-from loadstone.certificates.proof_tree import ProofNode, Replayed, as_list
+from loadstone.certificates.proof_tree import Replayed
 from loadstone.certificates.search_any_constraint import propose_for
 from loadstone.certificates.search_branch_and_bound import Progress, branch_and_bound, status
 from loadstone.certificates.search_case import (
@@ -41,6 +42,7 @@ from loadstone.certificates.search_case import (
 )
 from loadstone.certificates.search_dual import LEVELS
 from loadstone.certificates.search_known_block import KnownBlock
+from loadstone.certificates.search_slices import cut_open
 from loadstone.certificates.search_working_set import (
     LARGEST_SIZE,
     LARGEST_SUPPORT,
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
 EFFORTS = ("instant", "standard", "full")
+#: Up to as many features branching alone closes gaps sooner than slices do.
+FEW_TO_BRANCH = 150
 #: Smoothing levels beyond the usual ones, before cases are distinguished.
 FINE_LEVELS = (3e-4, 1e-4)
 #: Cases take unequally long, and are handed over in rounds that overlap: no files between them.
@@ -94,7 +98,7 @@ def prove(
     loading : ndarray of shape (n_features,)
         The component; must obey the constraint.
     effort : {"instant", "standard", "full"}
-        Bounds read off the matrix; the dual bound and screening; also branch and bound.
+        Bounds read off the matrix; the dual bound, screening and slices; also branch and bound.
         Branch and bound needs a cardinality, alone or with a sign for every feature; under
         groups and some signs every support is tried where there are few, else they get the
         dual bound; an l1 budget gets the instant ones.
@@ -247,14 +251,16 @@ def _search_proof(
     # A case out of core would take passes of its own.
     more = more and not (isinstance(S, SampleGram) and _n_open(bounded) > LARGEST_SIZE)
     more = more and not _is_out_of_reach(S, problem)
-    if more and effort == "standard":
-        limits = _limits_of_signs(limits, standing.problem)
-        more = limits.max_nodes > 1
     if progress is not None:
         progress(status(standing.bound, incumbent, int(more)))
     if not more:
         return _Found(standing.bound, standing.problem, tree)
-    bound = branch_and_bound(S, bounded, tree, incumbent, limits, progress, each)
+    open_cases = [(bounded, tree)]
+    if effort == "standard" or _n_open(bounded) > FEW_TO_BRANCH:
+        open_cases = cut_open(S, bounded, tree, incumbent, limits, each)
+    if effort == "standard":
+        limits = _limits_of_signs(limits, standing.problem)
+    bound = branch_and_bound(S, open_cases, incumbent, limits, progress, each)
     return _Found(bound, standing.problem, tree)
 
 
@@ -305,10 +311,8 @@ def _tighten_root(
     assert bounded.standing.problem is not None
     S = KnownBlock.of(S, bounded.standing.problem.features)
     start = bounded.dual
-    return (
-        tighten(S, bounded.standing, tree, incumbent, limits, start=start, levels=levels),
-        S,
-    )
+    found = tighten(S, bounded.standing, tree, incumbent, limits, start=start, levels=levels)
+    return found, S
 
 
 def _limits_of_signs(limits: Limits, problem: SupportProblem | None) -> Limits:

@@ -13,7 +13,7 @@ import numpy as np
 
 from loadstone.certificates.bound_any_constraint import dual_bound, open_features
 from loadstone.certificates.problem import SupportProblem
-from loadstone.certificates.proof_tree import ProofNode
+from loadstone.certificates.proof_cases import ProofNode
 from loadstone.certificates.search_case import Limits, symmetric_block
 from loadstone.certificates.search_dual import LEVELS, propose_dual
 

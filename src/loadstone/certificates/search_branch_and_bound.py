@@ -7,7 +7,7 @@ proof that is written down on the way. Children start from their parent's dual.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, starmap
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,9 @@ import numpy as np
 from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.problem import Array, SupportProblem
+from loadstone.certificates.proof_cases import ProofNode, cases
 from loadstone.certificates.proof_rounds import Each, in_rounds, size_of_round
-from loadstone.certificates.proof_tree import ProofNode, Standing, apply_dual, cases
+from loadstone.certificates.proof_tree import Standing, apply_dual
 from loadstone.certificates.search_case import (
     Bounded,
     Incumbent,
@@ -49,21 +50,21 @@ class OpenNode:
 
 def branch_and_bound(
     S: Covariance,
-    root: Bounded,
-    proof: ProofNode,
+    open_cases: Sequence[tuple[Bounded, ProofNode]],
     incumbent: Incumbent,
     limits: Limits,
     progress: Progress | None = None,
     each: Each = starmap,
 ) -> float:
-    """Split the root until the gap closes; returns the proven bound.
+    """Split open cases until the gap closes; returns the proven bound.
 
     The worst cases are split in rounds that do not depend on ``each``, so that the answer is the
     same for every number of processes. A progress callback that returns True ends the search
     where it stands.
     """
     search = _Search(S, incumbent, limits, progress, closed=incumbent.value)
-    search.add(root, proof)
+    for bounded, proof in open_cases:
+        search.sort(bounded, proof)
     in_rounds(bound_case, search.take, search.done, each)
     return search.bound
 
@@ -89,9 +90,13 @@ class _Search:
         worst = [] if not self.heap else [-self.heap[0].priority]
         return max([self.closed, self.incumbent.value, *waiting, *worst])
 
-    def add(self, bounded: Bounded, proof: ProofNode) -> None:
-        """Another open case."""
+    def sort(self, bounded: Bounded, proof: ProofNode) -> None:
+        """Another case: open, or done with."""
         standing = bounded.standing
+        is_done = standing.problem is None or standing.problem.is_leaf
+        if is_done or self.limits.closes(standing.bound, self.incumbent.value):
+            self.closed = max(self.closed, standing.bound)
+            return
         node = OpenNode(
             -standing.bound, next(self.order), standing, proof, bounded.dual, bounded.fractional
         )
@@ -129,12 +134,7 @@ class _Search:
                 self.incumbent.value = answer.incumbent.value
                 self.incumbent.loading = answer.incumbent.loading
         for job, answer in zip(jobs, found, strict=True):
-            left = answer.bounded.standing
-            is_done = left.problem is None or left.problem.is_leaf
-            if is_done or self.limits.closes(left.bound, self.incumbent.value):
-                self.closed = max(self.closed, left.bound)
-            else:
-                self.add(answer.bounded, job.child)
+            self.sort(answer.bounded, job.child)
         self.tell(0)
 
     def tell(self, n_unanswered: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from loadstone.certificates.bound_dual import Dual, Evaluation, evaluate
 from loadstone.certificates.problem import Array, SupportProblem
+from loadstone.certificates.proof_cases import ProofNode
 from loadstone.certificates.proof_enumeration import (
     MOST_SUPPORTS,
     case_of,
@@ -17,7 +18,6 @@ from loadstone.certificates.proof_enumeration import (
     open_supports,
 )
 from loadstone.certificates.proof_tree import (
-    ProofNode,
     Standing,
     apply_evaluation,
     leaf_optimum,

@@ -1,7 +1,8 @@
 """Search for a good dual: the smoothed bound by L-BFGS, sharper level by level.
 
 Notation: the dual is written P = D_s Q, t = s^2 (tau = t - diag P), B = LL', with
-the covariance A scaled to largest eigenvalue 1. At level sigma all three maxima of
+the covariance A scaled to largest eigenvalue 1; in slices A stands for A - sum of
+e^2 (gh' + hg')/2, e one further number for each. At level sigma all three maxima of
 
     F = lambda_max(A - LL' - (D_s Q + Q'D_s)/2 + D_s^2) + best sum of phi(q_i)^2/4 + |L_i|^2
 
@@ -31,6 +32,8 @@ EIGENPAIRS = 40
 ROUGH_LEVEL = 9e-5
 ROUGH_SIZE = 60
 ROUGH_EIGENPAIRS = 20
+#: Where e of a new slice begins; at zero it would stay.
+FIRST_ROOT = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +85,9 @@ class SmoothedBound:
         self._thresholds = np.zeros(self.matrix.shape[0])
         self._room = self.problem.free_room()
         self._whole = self.problem if self.outside is None else self._with_outside()
+        at = self.problem.features
+        ends = [np.stack(pair)[:, at] for pair in self.problem.slices]
+        self._ends = np.reshape(ends, (len(ends), 2, at.size))
 
     def _with_outside(self) -> SupportProblem:
         assert self.outside is not None
@@ -95,7 +101,12 @@ class SmoothedBound:
         size = self.matrix.shape[0]
         square = size * size
         rows = point[:square].reshape(size, size)
-        return rows, point[square : square + size], point[square + size :].reshape(size, -1)
+        last = point.size - len(self._ends)
+        return rows, point[square : square + size], point[square + size : last].reshape(size, -1)
+
+    def roots(self, point: Array) -> Array:
+        """The numbers e of a flat vector, as a view: one for each slice."""
+        return point[point.size - len(self._ends) :]
 
     def __call__(self, point: Array) -> tuple[float, Array]:
         """Smoothed F and its gradient."""
@@ -105,7 +116,7 @@ class SmoothedBound:
         size = self.matrix.shape[0]
         count = self.problem.n_nonzero
         level = self.sigma / count
-        soft_top, hard_top, density = self._eigen_part(rows, scales, factor)
+        soft_top, hard_top, density = self._eigen_part(rows, scales, factor, self.roots(point))
         pull = np.empty_like(rows)
         smooth, exact = smooth_rows(
             rows,
@@ -134,6 +145,8 @@ class SmoothedBound:
         density *= density.dtype.type(weight)
         fill_gradient(rows, scales, density, pull, shares, d_rows, d_scales)
         d_factor[:] = 2.0 * (shares[:, None] * factor - density @ factor)
+        for at, (g, h) in enumerate(self._ends):
+            self.roots(gradient)[at] = -2.0 * self.roots(point)[at] * float(g @ (density @ h))
         return soft_top + value, gradient
 
     def in_precision_of(self, sigma: float) -> SmoothedBound:
@@ -145,13 +158,19 @@ class SmoothedBound:
         self.sigma = sigma
         return self
 
-    def _eigen_part(self, rows: Array, scales: Array, factor: Array) -> tuple[float, float, Array]:
+    def _eigen_part(
+        self, rows: Array, scales: Array, factor: Array, roots: Array
+    ) -> tuple[float, float, Array]:
         """Soft-max and maximum of the eigenvalues of M, and the soft-max's gradient."""
         from loadstone.certificates.search_dual_kernels import fill_inner
 
         size = self.matrix.shape[0]
         inner = np.empty_like(self.rough)
-        fill_inner(self.rough, factor @ factor.T, rows, scales, inner)
+        product = factor @ factor.T
+        for root, (g, h) in zip(roots, self._ends, strict=True):
+            tilt = np.outer(g, (0.5 * float(root) ** 2) * h).astype(product.dtype)
+            product += tilt + tilt.T
+        fill_inner(self.rough, product, rows, scales, inner)
         kept = min(size, EIGENPAIRS if inner.dtype == np.float64 else ROUGH_EIGENPAIRS)
         values, vectors = largest_eigenpairs(inner, kept)
         heat = self.sigma / np.log(size + 1.0)
@@ -207,7 +226,8 @@ def start_point(matrix: Array, problem: SupportProblem, rank: int) -> Array:
     size = matrix.shape[0]
     values, vectors = largest_eigenpairs(matrix, rank)
     factor = 0.3 * vectors * np.sqrt(np.maximum(values, 0.0))
-    return pack(matrix / 2.0 / scale, np.full(size, scale), factor)
+    point = pack(matrix / 2.0 / scale, np.full(size, scale), factor)
+    return np.concatenate([point, np.full(len(problem.slices), FIRST_ROOT)])
 
 
 def pack(rows: Array, scales: Array, factor: Array) -> Array:
@@ -229,7 +249,10 @@ def point_of(dual: Dual, problem: SupportProblem, scale: float, rank: int) -> Ar
     factor = np.zeros((dual.features.size, rank))
     known = min(rank, dual.factor.shape[1])
     factor[:, :known] = dual.factor[:, :known] / np.sqrt(scale)
-    return pack(pairing / scales[:, None], scales, factor)
+    roots = np.full(len(problem.slices), FIRST_ROOT)
+    if dual.multipliers is not None:
+        roots[: dual.multipliers.size] = np.sqrt(dual.multipliers / scale)
+    return np.concatenate([pack(pairing / scales[:, None], scales, factor), roots])
 
 
 def dual_of(point: Array, bound: SmoothedBound, scale: float, features: Indices) -> Dual:
@@ -239,7 +262,10 @@ def dual_of(point: Array, bound: SmoothedBound, scale: float, features: Indices)
     pairing = rows * scales[:, None]
     shift = np.square(scales) - pairing.diagonal()
     np.fill_diagonal(pairing, 0.0)
-    return Dual(features, pairing * scale, shift * scale, factor * np.sqrt(scale))
+    roots = bound.roots(point)
+    multipliers = np.square(roots) * scale if roots.size else None
+    factor = factor * np.sqrt(scale)
+    return Dual(features, pairing * scale, shift * scale, factor, multipliers=multipliers)
 
 
 def _unit_of(matrix: Array) -> float:

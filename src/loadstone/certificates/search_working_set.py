@@ -23,7 +23,8 @@ from loadstone.certificates.bound_rows import (
 )
 from loadstone.certificates.bound_wide_entries import rows_in_reach
 from loadstone.certificates.problem import Array, Indices, SupportProblem
-from loadstone.certificates.proof_tree import ProofNode, Standing, apply_evaluation
+from loadstone.certificates.proof_cases import ProofNode
+from loadstone.certificates.proof_tree import Standing, apply_evaluation
 from loadstone.certificates.search_case import (
     Bounded,
     Incumbent,
@@ -104,6 +105,7 @@ def tighten_child(
     limits: Limits,
     *,
     start: Dual,
+    levels: tuple[float, ...] = (),
     n_steps: int = 25,
 ) -> Bounded:
     """One more dual for a case of many features, on the working set of its parent.
@@ -116,11 +118,12 @@ def tighten_child(
     inner = restricted(problem, start.features)
     matrix = symmetric_block(S, inner)
     level = 0.2 * relative_gap(standing.bound, incumbent.value, matrix)
+    levels = levels or (5.0 * level, level)
     proposal = propose_dual(
         matrix,
         inner,
         start=start,
-        levels=(5.0 * level, level),
+        levels=levels,
         n_steps=n_steps,
         target=incumbent.value,
         deadline=limits.deadline,
@@ -161,8 +164,8 @@ def _handed_on(S: Covariance, standing: Standing, dual: Dual, fractional: Array)
 def restricted(problem: SupportProblem, features: Indices) -> SupportProblem:
     """The problem as seen from a working set: same room, fewer features."""
     at = np.searchsorted(problem.features, features)
-    return SupportProblem(
-        features, problem.forced[at], problem.n_nonzero, problem.nonnegative, problem.nonzero[at]
+    return replace(
+        problem, features=features, forced=problem.forced[at], positive=problem.nonzero[at]
     )
 
 
@@ -275,4 +278,4 @@ def extended(S: Covariance, problem: SupportProblem, dual: Dual, working: Indice
     shift[old] = kept.shift
     factor = np.zeros((working.size, kept.factor.shape[1]))
     factor[old] = kept.factor
-    return Dual(working, pairing, shift, factor)
+    return Dual(working, pairing, shift, factor, multipliers=kept.multipliers)
