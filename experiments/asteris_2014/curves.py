@@ -12,7 +12,7 @@ from experiments.asteris_2014.theory import spannogram
 from experiments.claim import Table
 from experiments.data import Matrix
 from experiments.figures import curve, finish
-from loadstone import EMPCA, SparsePCA, certify
+from loadstone import EMPCA, SpannogramPCA, SparsePCA, certify
 
 RANK, EPSILON = 3, 0.1
 
@@ -46,7 +46,8 @@ def panel_of(
     S = data.covariance(X) if X.shape[0] > X.shape[1] else None
     rows = []
     for k in sizes:
-        plain = data.fitted(spannogram(k, RANK, "net", second_look=False), X, S)
+        published = SpannogramPCA.as_published(n_nonzero=k, standardize=False)
+        plain = data.fitted(published, X, S)
         net = data.fitted(spannogram(k, RANK, "net"), X, S)
         cones = data.fitted(spannogram(k, RANK, "cones"), X, S)
         restarted = EMPCA(n_nonzero=k, nonnegative=True, n_init=n_init, standardize=False)

@@ -18,7 +18,7 @@ from experiments.claim import (
     claim,
     near,
 )
-from experiments.figures import curve, finish, panels
+from experiments.figures import curve, finish, legend_below, panels
 from experiments.guan_dy_2009.measures import (
     PRIORS,
     SETS,
@@ -81,16 +81,17 @@ def _totals(found: dict[str, Curve]) -> dict[str, Any]:
 
 def _picture(found: dict[str, Curve], name: str) -> Any:
     """A panel for each measure."""
-    figure, axes = panels(2, width=6.2, height=4.4)
+    figure, axes = panels(2, width=6.0, height=4.8)
     words = {"gs": "Gram-Schmidt on loadings", "qr": "QR of scores"}
     for ax, (measure, word) in zip(axes[0], words.items(), strict=True):
         for place, prior in enumerate(PRIORS):
             for kind, dash in (("", "-"), ("SPCA, sizes of ", "--"), ("SparsePCA, sizes of ", ":")):
                 y = getattr(found[kind + prior], measure)
                 look = {"color": COLOURS[place], "linestyle": dash, "marker": "os^"[place]}
-                curve(ax, range(1, y.size + 1), y, place, kind + prior, **look)
-        finish(ax, title=f"{name}: {word}", x="components", y="cumulative adjusted variance")
-        ax.legend(frameon=False, fontsize="x-small")
+                curve(ax, range(1, y.size + 1), y, place, kind + PRIORS[prior], **look)
+        y_label = "cumulative adjusted variance"
+        finish(ax, title=f"{name}: {word}", x="components", y=y_label, legend=False)
+    legend_below(figure, axes[0][0], 3)
     return figure
 
 
@@ -246,7 +247,7 @@ def figure_10(run: Run) -> Measured:
         found = {p: Curve.of(S, W) for p, W in by_prior(run, name).items()}
         for place, prior in enumerate(PRIORS):
             share = 100 * found[prior].sizes / (d * q)
-            curve(ax, share, found[prior].gs, place, prior)
+            curve(ax, share, found[prior].gs, place, PRIORS[prior])
         finish(ax, title=name, x="% non-zero loadings", y="cumulative adjusted variance (GS)")
         for one, other in (("inverse_gaussian", "laplace"), ("inverse_gaussian", "jeffreys")):
             gap = _mean_gap(found[one], found[other])

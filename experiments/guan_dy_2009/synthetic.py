@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
+from experiments.claim import (
+    Judgement,
+    Measured,
+    Table,
+    Verdict,
+    at_least,
+    at_most,
+    claim,
+    missed,
+    near,
+)
 from experiments.figures import curve, finish, panels
 from experiments.guan_dy_2009.measures import AS_RUN, PRIORS
 from experiments.quietly import fitted
@@ -212,14 +222,19 @@ def nine_to_two(run: Run) -> Measured:
         ),
         Judgement(expected=Verdict.OPEN, of="for mixtures"),
     ),
-    reference=(near("seeds within .01 of the true model over all shares, %", 90, 10),),
+    reference=(
+        missed(
+            near("seeds within .01 of the true model over all shares, %", 90, 10),
+            "nine of ten seeds is one draw of ten, see above",
+        ),
+    ),
 )
 def missing_data(run: Run) -> Measured:
     """Root mean square error of imputed values."""
     shares = (0.05, 0.2, 0.5) if run.quick else (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
     seeds = range(3 if run.quick else 10)
     rows, excess_at = [], {}
-    means: dict[str, list[float]] = {"model": [], "true model": [], "mean": []}
+    means: dict[str, list[float]] = {"model": [], "true model": [], "column mean": []}
     for share in shares:
         found = np.array([_imputation_errors(seed, share) for seed in seeds])
         excess_at[share] = found[:, 0] - found[:, 1]
@@ -230,32 +245,28 @@ def missing_data(run: Run) -> Measured:
     figure, axes = panels()
     for place, (name, values) in enumerate(means.items()):
         curve(axes[0][0], 100 * np.array(shares), values, place, name)
-    axes[0][0].set_yscale("log")
-    finish(axes[0][0], title="imputed values", x="% missing", y="root mean square error")
-    of_seeds = np.mean(list(excess_at.values()), axis=0)
+    y = "root mean square error / noise"
+    finish(axes[0][0], title="imputed values", x="% missing", y=y, ylim=(0, None))
+    more = [_imputation_errors(seed, 0.2) for seed in range(3 if run.quick else 50)]
+    often = float(np.mean([model - true <= 0.01 for model, true, _ in more]))
+    head = ("missing", "model", "true model", "column mean", "within .01 of the true one")
+    caption = "Error in units of the noise, mean over seeds."
+    within = np.mean(list(excess_at.values()), axis=0) <= 0.01
     return Measured(
         numbers={
-            "largest mean excess over the true model": max(
-                float(e.mean()) for e in excess_at.values()
-            ),
-            "seeds within .01 of the true model over all shares, %": 100
-            * float(np.mean(of_seeds <= 0.01)),
+            "largest mean excess over the true model": max(e.mean() for e in excess_at.values()),
+            "seeds within .01 of the true model over all shares, %": 100 * float(within.mean()),
+            "seeds of 50 within .01 at 20 % missing, %": 100 * often,
         },
-        tables=(
-            Table(
-                head=(
-                    "missing",
-                    "model",
-                    "true model",
-                    "column mean",
-                    "within .01 of the true one",
-                ),
-                rows=tuple(rows),
-                caption="Error in units of the noise, mean over seeds.",
-            ),
-        ),
+        tables=(Table(head=head, rows=tuple(rows), caption=caption),),
         figures={"": figure},
-        remarks=("Neither the paper nor this package has a mixture of such models.",),
+        remarks=(
+            "Neither the paper nor this package has a mixture of such models.",
+            "The reference is 9 of 10 seeds within .01 of the true model. That is a matter of the seeds: "
+            f"at 20 % missing {often:.0%} of {len(more)} seeds are, and ten draws of such odds have nine "
+            f"or more in {often**10 + 10 * often**9 * (1 - often):.0%} of cases. The verdict rests on "
+            "the mean excess.",
+        ),
     )
 
 

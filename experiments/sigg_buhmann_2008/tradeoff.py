@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from experiments import data
 from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
 from experiments.data import Matrix
 from experiments.figures import curve, finish, panels
+from experiments.quietly import timed
 from experiments.run import Run
 from loadstone import (
     EMPCA,
@@ -231,7 +231,9 @@ def figure_2_right(run: Run) -> Measured:
     for place, (name, make) in enumerate(methods.items()):
         make(7).fit(X)
         repeats = 1 if run.quick or name == "SparsePCA" else 3
-        milliseconds[name] = [min(_cpu(make(k), X) for _ in range(repeats)) for k in sizes]
+        milliseconds[name] = [
+            1e3 * min(timed(make(k), X)[1] for _ in range(repeats)) for k in sizes
+        ]
         curve(ax, sizes, milliseconds[name], place, name)
     finish(ax, title="genes (L-z)", x="K", y="CPU milliseconds", xscale="log", yscale="log")
     ax.set_ylim(top=3e4)
@@ -248,10 +250,3 @@ def figure_2_right(run: Run) -> Measured:
         tables=(Table(head=("CPU ms at K", *map(str, sizes)), rows=tuple(rows)),),
         figures={"": figure},
     )
-
-
-def _cpu(model: Any, X: Matrix) -> float:
-    """CPU milliseconds of a fit."""
-    start = time.process_time()
-    model.fit(X)
-    return 1e3 * (time.process_time() - start)
