@@ -104,7 +104,7 @@ def figure_2(run: Run) -> Measured:
     """Six rows of ten images."""
     X = data.faces_raw()
     models = of_figure_2(run)
-    greedy = fitted(GreedyPCA(N_PARTS, n_nonzero=55), X)
+    greedy = fitted(GreedyPCA(N_PARTS, n_nonzero=55, deflation="projection"), X)
     rows = [models[name].components_ for name in SETTINGS]
     rows += [_bright(PCA(N_PARTS, svd_solver="full").fit(X).components_), multiplicative(run)]
     rows.append(_bright(greedy.components_))
