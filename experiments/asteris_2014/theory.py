@@ -249,7 +249,7 @@ def figure_1(run: Run) -> Measured:
     ax.plot([], [], color="0.7", linewidth=0.8, label="other rows")
     ax.fill_between([], [], color="0.9", label="the same support")
     ax.set_title("rows of a 4 x 2 matrix, k = 2; dashed: the best direction", fontsize="medium")
-    legend_below(figure, ax, 5)
+    legend_below(figure, ax, 3)
     return Measured(
         numbers={"curves": len(model.low_rank_factors_[0]), "crossings": len(points)},
         figures={"": figure},

@@ -65,8 +65,8 @@ def largest_first_shares(run: Run) -> tuple[float, float]:
     """
     C = data.pitprops()
     best = 0.0
-    penalties = np.geomspace(0.03, 0.5, 2 if run.quick else 6)
-    for overlap, sparsity, seed in product((0.03, 0.1, 0.3, 1.0, 3.0), penalties, range(5)):
+    penalties, starts = np.geomspace(0.03, 0.5, 6), range(1 if run.quick else 5)
+    for overlap, sparsity, seed in product((0.03, 0.1, 0.3, 1.0, 3.0), penalties, starts):
         model = NSPCA(N_COMPONENTS, overlap_penalty=overlap, sparsity_penalty=float(sparsity))
         model.set_params(init="random", random_state=seed)
         if fitted_covariance(model, C).n_components_ == N_COMPONENTS:
