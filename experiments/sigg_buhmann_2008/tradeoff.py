@@ -25,6 +25,14 @@ from loadstone.plotting.style import MUTED
 FACE_SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 160, 200, 250, 300, 340, 361)
 GENE_SIZES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500)
 
+#: Renormalised, both come close to the greedy path; as they are they lie below.
+GAP_CLOSED = (
+    at_least("worst EM opt / greedy", 0.95),
+    at_least("worst SPCA opt / greedy", 0.95),
+    at_most("mean EM / EM opt", 0.95),
+    at_most("mean SPCA / SPCA opt", 0.95),
+)
+
 
 def makers() -> dict[str, Any]:
     """The methods of the figure as functions of K; "opt" is after recomputing optimal weights."""
@@ -110,12 +118,7 @@ def table_of(
     "GreedyPCA approximate; ThresholdedPCA; cardinality_path with instant bounds",
     judged=Judgement(
         expected=Verdict.REPRODUCED,
-        as_printed=(
-            at_least("worst EM opt / greedy", 0.95),
-            at_least("worst SPCA opt / greedy", 0.95),
-            at_most("mean EM / EM opt", 0.95),
-            at_most("mean SPCA / SPCA opt", 0.95),
-        ),
+        as_printed=GAP_CLOSED,
     ),
     reference=tuple(
         near(f"{name} at K = {k}", value, 0.0006)
@@ -161,10 +164,7 @@ def figure_2_left(run: Run) -> Measured:
     judged=Judgement(
         expected=Verdict.REPRODUCED,
         as_printed=(
-            at_least("worst EM opt / greedy", 0.95),
-            at_least("worst SPCA opt / greedy", 0.95),
-            at_most("mean EM / EM opt", 0.95),
-            at_most("mean SPCA / SPCA opt", 0.95),
+            *GAP_CLOSED,
             at_most("mean thresholding opt / EM opt", 0.99),
         ),
     ),
