@@ -172,8 +172,8 @@ class SpannogramPCA(SequentialComponents):
         SpannogramPCA
             Not fitted.
         """
-        published = {"method": "net", "second_look": False, "orthogonality": "disjoint"}
-        return cls(n_components, **(published | options))
+        published: dict[str, Any] = {"method": "net", "second_look": False}
+        return cls(n_components, **(published | {"orthogonality": "disjoint"} | options))
 
     def _expected_products(self) -> int:
         # Eigenvectors, then two blocks of candidates, for each component.
