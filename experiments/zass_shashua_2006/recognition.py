@@ -56,7 +56,7 @@ def directions(train: Array, share: float) -> dict[str, Array]:
     if share < 1:
         return found
     found["PCA"] = PCA(N_PARTS, svd_solver="full").fit(train).components_
-    nmf = NMF(N_PARTS, init="nndsvda", max_iter=1000, tol=1e-3)
+    nmf = NMF(N_PARTS, init="nndsvda", max_iter=1000, tol=1e-3, random_state=0)
     found["NMF"] = np.linalg.pinv(fitted(nmf, train).components_).T
     for name, deflation in (("greedy 55", "projection"), ("greedy 55, schur", "schur")):
         greedy = GreedyPCA(N_PARTS, n_nonzero=55, deflation=deflation)
