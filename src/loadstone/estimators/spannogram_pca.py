@@ -98,9 +98,8 @@ class SpannogramPCA(SequentialComponents):
     -----
     With eigenvalues ``l_1 >= l_2 >= ...``, ``n`` features and ``k`` of them in a component,
     ``guarantee_ = max(s, 1 / (1 + l_{rank+1} / (s l_1)))`` with ``s = k / (2 n)`` (``k / n``
-    for signed loadings), times ``1 - epsilon`` where the search is not exact, and
-    ``upper_bound_ = min(l_1, best / (1 - epsilon) + l_{rank+1}, sum of the k largest
-    variances)``.
+    for signed loadings), times ``1 - epsilon`` where the search is not exact, and ``upper_bound_ =
+    min(l_1, best / (1 - epsilon) + l_{rank+1}, sum of the k largest variances)``.
 
     References
     ----------
@@ -153,7 +152,8 @@ class SpannogramPCA(SequentialComponents):
         "rank": [COUNT],
         "method": [StrOptions(set(METHODS))],
         "epsilon": [Interval(Real, 0, 1, closed="neither")],
-        **dict.fromkeys(("polish", "second_look"), ["boolean"]),
+        "polish": ["boolean"],
+        "second_look": ["boolean"],
     }
 
     @classmethod
