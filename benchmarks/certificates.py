@@ -1,7 +1,7 @@
 """Certified ratios and their cost, beside one dense eigendecomposition and the bounds of others.
 
-Run ``python benchmarks/certificates.py`` for everything, or name sets, such as
-``python benchmarks/certificates.py pitprops lrs``. The data sets are looked for in
+Run ``python -m benchmarks.certificates`` for everything, or name sets, such as
+``python -m benchmarks.certificates pitprops lrs``. The data sets are looked for in
 ``$LOADSTONE_DATA``, then in ``../shared/data`` beside the project. ``--time-limit`` is
 for one certificate. Every certificate is verified before its line is printed.
 
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from published_bounds import published_ratios
-from spannogram_bound import probabilistic_bound
 
+from benchmarks.published_bounds import published_ratios
+from benchmarks.spannogram_bound import probabilistic_bound
 from loadstone.certificates import prove
 from loadstone.certificates.certificate_value import problem_of
 from loadstone.constraints import LoadingConstraint

@@ -1,6 +1,6 @@
 """Which way to choose the number of features finds the right one, on data with a known component.
 
-Run: OPENBLAS_NUM_THREADS=1 python benchmarks/choices.py [--seeds 10] [--first 1] [--table FILE]
+Run: OPENBLAS_NUM_THREADS=1 python -m benchmarks.choices [--seeds 10] [--first 1] [--table FILE]
 
 ``--seeds 20 --table docs/measured/sizes.md`` makes the table of the documentation.
 

@@ -1,6 +1,6 @@
 """A real cluster of two processes with 1 GB each: passes, CPU, memory, and who survives.
 
-``python benchmarks/cluster.py [GIGABYTES] [FOLDER]`` writes zarr files into FOLDER, unless they are
+``python -m benchmarks.cluster [GIGABYTES] [FOLDER]`` writes zarr files into FOLDER, unless they are
 there: tall float32 data of that size (4 by default) with 1000 features in chunks of rows, and 2000
 samples in column chunks of 10 000, of 0.4 times the size (200 000 features for 4 GB). Every call
 runs on a ``LocalCluster(processes=True)`` and in a process of its own, so that peaks of memory are
@@ -31,8 +31,8 @@ import dask.array as da
 import numpy as np
 import zarr
 from distributed import Client, LocalCluster
-from measure import table
 
+from benchmarks.text_table import table
 from loadstone import (
     EMPCA,
     NSPCA,
@@ -184,7 +184,7 @@ def judge(gigabytes: float, folder: Path, only: list[str], *, again: bool) -> No
             cell = f"{name}/{call}"
             if (only and cell not in only) or (cell in done and not again):
                 continue
-            command = [sys.executable, __file__, "--cell", cell, str(path)]
+            command = [sys.executable, "-m", "benchmarks.cluster", "--cell", cell, str(path)]
             said = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True).stdout
             found = json.loads(said.splitlines()[-1]) if said else {"failed": True}
             done[cell] = {"shape": shape, **found}

@@ -1,6 +1,6 @@
 """Several components by default: beside other rules of deflation, relations and efforts.
 
-``python benchmarks/defaults.py [data ...] [--random 500]`` prints, for every data set, number of
+``python -m benchmarks.defaults [data ...] [--random 500]`` prints, for every data set, number of
 components and size: the adjusted variance of the default and of every other rule as a share of the
 best of them, what each recovers of what PCA recovers, CPU time with and without refinement, and
 whether more freedom and more effort explain no less. ``--random`` asks the last question of as many
@@ -16,9 +16,9 @@ from collections.abc import Callable
 from itertools import pairwise, product
 
 import numpy as np
-from measure import table
+from tests import real_data
 
-import real_data
+from benchmarks.text_table import table
 from loadstone import SparsePCA
 from loadstone.covariance import Covariance, covariance_of, leading_eigenpairs
 

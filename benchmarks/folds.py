@@ -1,6 +1,6 @@
 """Cross-validation and stability selection with one and two processes, wall-clock seconds.
 
-``python benchmarks/folds.py`` prints both and their ratio; each process has one BLAS thread. CPU
+``python -m benchmarks.folds`` prints both and their ratio; each process has one BLAS thread. CPU
 seconds of one process are printed too, because wall-clock time depends on who else is at work.
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from measure import table
-
+from benchmarks.text_table import table
 from loadstone import SparsePCA, SparsePCACV, stability_selection
 from loadstone.datasets import make_sparse_factors
 

@@ -1,6 +1,6 @@
 """Data larger than memory: peak memory and passes.
 
-``python benchmarks/large_data.py [GIGABYTES] [FOLDER]`` writes a float32 file of that size
+``python -m benchmarks.large_data [GIGABYTES] [FOLDER]`` writes a float32 file of that size
 (8 by default), fits it memory-mapped and through Dask, each in a process of its own, and
 prints the peak resident memory. Then the 2700 x 32738 sparse counts of pbmc3k, where the
 papers' data sets are at hand, and the passes of ``route="data"``. All of it goes to
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import dask.array as da
 import numpy as np
-from measure import table
 
+from benchmarks.text_table import table
 from loadstone import EMPCA, SparsePCA
 from loadstone.covariance.passes import telling_passes
 
@@ -50,8 +50,7 @@ print(time.perf_counter() - start, peak, model.cardinality_.tolist(), sep=";")
 
 PBMC = """
 import resource, sys, time
-sys.path.insert(0, "tests")
-from real_data import arrays, sparse_counts
+from tests.real_data import sparse_counts
 import warnings
 warnings.simplefilter("ignore")
 from loadstone import SparsePCA

@@ -1,6 +1,6 @@
 """Merge, subtract and partial_fit against a reference in extended precision, on random splits.
 
-``python benchmarks/merges.py [N]`` tries N splits (10 000) of small data at offsets from 0 to 1e8, in
+``python -m benchmarks.merges [N]`` tries N splits (10 000) of small data at offsets from 0 to 1e8, in
 single and double precision, with and without weights. Each of three answers must be right to 1e-10
 of the variances, or be refused. What was counted goes to ``benchmarks/merges.json``, which
 ``tools/make_scale.py`` prints.

@@ -1,6 +1,6 @@
 """Paths, sizes and baselines: how good and how fast.
 
-Run with ``python benchmarks/paths.py [part ...]``, where a part is ``speed``, ``agreement``,
+Run with ``python -m benchmarks.paths [part ...]``, where a part is ``speed``, ``agreement``,
 ``greedy``, ``sizes`` or ``genes``; by default all of them. It needs the papers' data sets
 (``LOADSTONE_DATA``). ``agreement`` searches thoroughly sixty times and takes minutes.
 """
@@ -12,10 +12,11 @@ import time
 import warnings
 
 import numpy as np
-from measure import table
 from sklearn.cluster import KMeans
 from sklearn.metrics.cluster import pair_confusion_matrix
+from tests.real_data import arrays, cbcl_faces, leukemia, nci60
 
+from benchmarks.text_table import table
 from loadstone import (
     FeatureSelector,
     SparsePCA,
@@ -26,7 +27,6 @@ from loadstone import (
 )
 from loadstone.covariance import ExplicitCovariance
 from loadstone.solvers.greedy import greedy_path
-from real_data import arrays, cbcl_faces, leukemia, nci60
 
 DATA = {"CBCL faces": cbcl_faces, "NCI60": nci60, "leukemia": leukemia}
 

@@ -1,4 +1,4 @@
-"""Seconds and memory to read a CSV file of a million rows: ``python benchmarks/read_table.py``."""
+"""Seconds and memory to read a CSV file of a million rows: ``python -m benchmarks.read_table``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What ``objective="recovery"`` reaches: on faces, against brute force, and never above PCA.
 
-``python benchmarks/recovery.py [faces] [optimum] [never_above]`` runs the parts named, or all.
+``python -m benchmarks.recovery [faces] [optimum] [never_above]`` runs the parts named, or all.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import time
 import warnings
 from itertools import combinations, combinations_with_replacement, product
 
-import measure  # noqa: F401 - puts the tests' data sets on the path
 import numpy as np
+from tests import real_data
+from tests.brute_force import best_beside
 
-import real_data
-from brute_force import best_beside
 from loadstone import SparsePCA, cross_validated_recovery
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance

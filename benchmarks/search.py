@@ -1,6 +1,6 @@
 """How near the search comes to the best known, over sizes, signs, layouts and containers.
 
-``python benchmarks/search.py [data ...] [--sizes 2,5,10] [--no-reference] [--known FILE]`` prints,
+``python -m benchmarks.search [data ...] [--sizes 2,5,10] [--no-reference] [--known FILE]`` prints,
 for every data set and effort, the worst ratio to the best value known and the number of runs below
 the target. The best known is the largest value of all runs, of those that the file remembers, and,
 where it is asked for, of a reference that climbs from every single column of the covariance. The
@@ -18,10 +18,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from measure import table
 from scipy import sparse
+from tests import real_data
 
-import real_data
+from benchmarks.text_table import table
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Covariance, covariance_of
 from loadstone.solvers.em import EM

@@ -1,6 +1,6 @@
 """Time and memory of the search as features and samples grow, against scikit-learn's PCA(1).
 
-``python benchmarks/search_scale.py dense|sparse [n_samples n_features]`` measures one shape in
+``python -m benchmarks.search_scale dense|sparse [n_samples n_features]`` measures one shape in
 this process; without a shape it runs a ladder of shapes, each in a process of its own, and
 prints the exponents with which time and memory grow.
 """
@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from measure import table
 from scipy import sparse
+
+from benchmarks.text_table import table
 
 SIZE = 50
 #: Shapes of the ladders: features grow first, then samples.
@@ -89,7 +90,15 @@ def one(kind: str, n_samples: int, n_features: int, effort: str) -> None:
 def ladder(kind: str, effort: str) -> None:
     rows, results = [], {}
     for shape in WIDE if kind == "dense" else SPARSE:
-        command = [sys.executable, __file__, kind, *map(str, shape), "--effort", effort]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.search_scale",
+            kind,
+            *map(str, shape),
+            "--effort",
+            effort,
+        ]
         said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         ours, theirs, memory, their_memory = map(float, said.split())
         results[shape] = (ours, memory)

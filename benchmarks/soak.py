@@ -1,6 +1,6 @@
 """Thousands of different fits in one process: memory, open files and threads must stay flat.
 
-    python benchmarks/soak.py [--fits 10000]
+    PYTHONPATH=tests python -m benchmarks.soak [--fits 10000]
 
 Every estimator takes its turn with the inputs of the fuzz tests, so fits that are refused are
 among them. Linux only: it reads /proc.
@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import argparse
 import gc
-import sys
 import time
 import warnings
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from fuzz.inputs import make
 from registry import estimators

@@ -1,6 +1,6 @@
 """Memory of fits of a large sparse matrix, in units of the matrix itself.
 
-``python benchmarks/sparse_memory.py [NAME ...]`` fits each estimator (or those named) to a CSR
+``python -m benchmarks.sparse_memory [NAME ...]`` fits each estimator (or those named) to a CSR
 matrix of 100 000 samples and features with 2 000 000 entries, in a process of its own with a limit
 of CPU time, writes ``benchmarks/sparse_memory.json`` and the table in ``docs/large_data.md``.
 Linux only: it reads /proc.
@@ -109,7 +109,10 @@ def main(names: list[str]) -> None:
     rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for name in names:
         done = subprocess.run(
-            [sys.executable, __file__, "--here", name], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "benchmarks.sparse_memory", "--here", name],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         print(
             name,
@@ -128,7 +131,6 @@ if __name__ == "__main__":
         signal.signal(signal.SIGXCPU, _enough)
         print(json.dumps(measured(sys.argv[2])))
     else:
-        sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-        from registry import estimators
+        from tests.registry import estimators
 
         main(sys.argv[1:] or [cls.__name__ for cls in estimators()])

@@ -4,7 +4,7 @@ Compared, in the same process and turn by turn, with NumPy's batched inverse of 
 (d, q, q) matrices of the same shape, which a straightforward implementation needs (and more),
 and with one iteration of scikit-learn's FactorAnalysis, which has no sparsity prior.
 
-Run: OPENBLAS_NUM_THREADS=1 python benchmarks/variational_bayes.py [folder with cmu_faces.npz and nci60.npz]
+Run: OPENBLAS_NUM_THREADS=1 python -m benchmarks.variational_bayes [folder with cmu_faces.npz and nci60.npz]
 Without the data, random matrices of the same shapes are used.
 """
 

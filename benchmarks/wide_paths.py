@@ -1,6 +1,6 @@
 """Paths of wide data out of core: passes, and values beside the path of the same data in memory.
 
-``python benchmarks/wide_paths.py`` walks twenty sizes on planted factors, on leukemia and NCI60
+``python -m benchmarks.wide_paths`` walks twenty sizes on planted factors, on leukemia and NCI60
 where the papers' data sets are at hand, and on standardised noise with near twins, and writes
 ``benchmarks/wide_paths.json``, which ``tools/make_scale.py`` prints.
 """
@@ -14,8 +14,8 @@ from pathlib import Path
 import dask
 import dask.array as da
 import numpy as np
-from measure import table
 
+from benchmarks.text_table import table
 from loadstone import cardinality_path
 from loadstone.covariance import route
 from loadstone.covariance.passes import telling_passes

@@ -9,7 +9,7 @@ range. Where a treatment, a draw or a sign had to be picked because it comes clo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +45,15 @@ class Check:
         The target, or the name of another measured number.
     tolerance : float
         How far it may miss.
+    argued : str
+        Why it is missed, where it is; empty for one that holds.
     """
 
     number: str
     relation: str
     target: float | str
     tolerance: float = 0.0
+    argued: str = ""
 
     def holds(self, measured: Mapping[str, Any]) -> bool:
         """Whether the number is where it should be."""
@@ -73,6 +76,11 @@ class Check:
 def near(number: str, target: float | str, within: float) -> Check:
     """``|number - target| <= within``."""
     return Check(number, "near", target, within)
+
+
+def missed(check: Check, argued: str) -> Check:
+    """A reference value that is not met, with the reason, which its page prints."""
+    return replace(check, argued=argued)
 
 
 def at_least(number: str, target: float | str, slack: float = 0.0) -> Check:
@@ -178,7 +186,7 @@ class Claim:
     judged : tuple of Judgement
         How numbers become verdicts, mostly one.
     reference : tuple of Check
-        Values that independent measurements gave, with tolerances.
+        Values that independent measurements gave, with tolerances; one that is missed is argued.
     quick : bool
         Whether a quick run can decide it; it is left out of quick runs otherwise.
     shares : str

@@ -41,12 +41,22 @@ def curve(ax: Any, x: Any, y: Any, place: int, label: str, **kwargs: Any) -> Non
     ax.plot(np.asarray(x), np.asarray(y), label=label, **{**look, **kwargs})
 
 
-def finish(ax: Any, *, title: str, x: str, y: str, legend: bool = True, **kwargs: Any) -> None:
+def finish(
+    ax: Any, *, title: str, x: str, y: str, legend: bool = True, loc: str = "best", **kwargs: Any
+) -> None:
     """Labels and, where there is something to tell apart, a legend."""
     ax.set(title=title, xlabel=x, ylabel=y, **kwargs)
     ax.title.set_fontsize("medium")
     if legend:
-        ax.legend(fontsize="small", framealpha=0.85, edgecolor="none")
+        ax.legend(loc=loc, fontsize="small", framealpha=0.85, edgecolor="none")
+
+
+def legend_below(figure: Figure, ax: Any, n_columns: int) -> None:
+    """One legend for all panels, under them, where it hides nothing."""
+    look = {"fontsize": "small", "frameon": False}
+    figure.legend(
+        *ax.get_legend_handles_labels(), loc="outside lower center", ncols=n_columns, **look
+    )
 
 
 def images(
@@ -55,9 +65,13 @@ def images(
     shape: tuple[int, int],
     names: Sequence[str],
     titles: Sequence[Sequence[str]] | None = None,
-    signed: bool = False,
+    signed: bool | Sequence[bool] = False,
 ) -> Figure:
-    """Rows of small pictures, each row with its name; dark is large, signed ones are two-coloured."""
+    """Rows of small pictures, each row with its name; dark is large, signed ones are two-coloured.
+
+    ``signed`` is one word for all rows, or one for each.
+    """
+    two_coloured = [signed] * len(rows) if isinstance(signed, bool) else list(signed)
     n_columns = max(len(row) for row in rows)
     figure = Figure(figsize=(1.15 * n_columns + 1.0, 1.35 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), n_columns, squeeze=False)
@@ -69,7 +83,9 @@ def images(
                 picture = np.asarray(row[c], dtype=float).reshape(shape)
                 top = float(np.abs(picture).max()) or 1.0
                 limits = (
-                    {"cmap": "PuOr", "vmin": -top, "vmax": top} if signed else {"cmap": "gray_r"}
+                    {"cmap": "PuOr", "vmin": -top, "vmax": top}
+                    if two_coloured[r]
+                    else {"cmap": "gray_r"}
                 )
                 ax.imshow(picture, **limits)
                 if titles is not None and c < len(titles[r]):

@@ -42,7 +42,7 @@ def overview(entries: Sequence[dict[str, Any]]) -> str:
 
 
 def _agreement(entry: dict[str, Any]) -> str:
-    met = [holds for _, holds in entry["reference"]]
+    met = [holds for _, holds, _ in entry["reference"]]
     return f"{sum(met)} of {len(met)}" if met else ""
 
 
@@ -61,7 +61,8 @@ def claim_section(entry: dict[str, Any], *, images: str, level: int) -> str:
     parts += [f"![{entry['printed']}]({images}{name})\n" for name in entry["figures"]]
     rules = [(rule, "holds" if holds else "fails") for rule, holds in entry["rules"]]
     rules += [
-        (f"reference: {rule}", "holds" if holds else "fails") for rule, holds in entry["reference"]
+        (f"reference: {rule}", "holds" if holds else f"missed: {argued}".removesuffix(": "))
+        for rule, holds, argued in entry["reference"]
     ]
     if rules:
         parts.append(table(("rule", ""), rules))

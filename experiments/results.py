@@ -95,7 +95,9 @@ def judged(claim: Claim, found: Mapping[str, Any]) -> dict[str, Any]:
             )
             for c in checks
         ],
-        "reference": [[c.describe(), c.holds(found)] for c in claim.reference if c.number in found],
+        "reference": [
+            [c.describe(), c.holds(found), c.argued] for c in claim.reference if c.number in found
+        ],
     }
 
 

@@ -1,12 +1,14 @@
-"""Write the pages about the papers from the results of ``experiments``.
+"""Write the pages about the papers from the results of ``experiments`` and of ``benchmarks``.
 
 ::
 
     python -m experiments all      # measures, writes experiments/results
-    python -m tools.make_papers    # writes docs/papers.md, docs/papers/ and parts of docs/methods
+    python -m benchmarks           # measures, writes benchmarks/results
+    python -m tools.make_papers    # writes docs/papers.md, docs/papers/ and parts of other pages
 
-A page of ``docs/methods`` asks for a part of the results between two comments, on one line for a
-number and on lines of their own for the others::
+A page of ``docs/methods``, or ``docs/benchmarks.md``, asks for a part of the results between two
+comments, on one line for a number and on lines of their own for the others; a suite of the
+benchmarks is called ``bench.NAME``::
 
     <!-- number CLAIM; NAME; FORMAT --> ... <!-- end -->
     <!-- table CLAIM; PLACE --> ... <!-- end -->
@@ -23,6 +25,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import benchmarks.tables
 from experiments.claim import Verdict
 from experiments.papers import papers
 
@@ -67,8 +70,9 @@ def results() -> dict[str, dict[str, Any]]:
 
 
 def entries() -> dict[str, tuple[str, dict[str, Any]]]:
-    """Paper and results of every claim by its id."""
-    return {
+    """Paper and results of every claim by its id, and suites of the benchmarks."""
+    suites = {name: ("benchmarks", entry) for name, entry in benchmarks.tables.entries().items()}
+    return suites | {
         entry["id"]: (paper, entry)
         for paper, found in results().items()
         for entry in found["claims"]
@@ -112,7 +116,7 @@ def paper_page(name: str) -> str:
 
 
 def part_of_results(kind: str, asked: str) -> str:
-    """What stands between two comments of a page in ``docs/methods``."""
+    """What stands between two comments of a page."""
     claim, *rest = (word.strip() for word in asked.split(";"))
     paper, entry = entries()[claim]
     if kind == "number":
@@ -137,7 +141,7 @@ def pages() -> dict[Path, str]:
     """Every page that rests on results, as it should be."""
     made = {DOCS / "papers.md": front_page()}
     made |= {DOCS / "papers" / f"{name}.md": paper_page(name) for name in results()}
-    for path in sorted((DOCS / "methods").glob("*.md")):
+    for path in (DOCS / "benchmarks.md", *sorted((DOCS / "methods").glob("*.md"))):
         text = path.read_text(encoding="utf-8")
         if MARKED.search(text):
             made[path] = method_page(text)

@@ -2,10 +2,10 @@
 
 ::
 
-    python benchmarks/cluster.py --scale     # measures, writes benchmarks/scale.json
-    python benchmarks/cluster.py             # 4 GB, call by call: benchmarks/cluster.json
-    python benchmarks/merges.py              # benchmarks/merges.json
-    python benchmarks/wide_paths.py          # benchmarks/wide_paths.json
+    python -m benchmarks.cluster --scale     # measures, writes benchmarks/scale.json
+    python -m benchmarks.cluster             # 4 GB, call by call: benchmarks/cluster.json
+    python -m benchmarks.merges              # benchmarks/merges.json
+    python -m benchmarks.wide_paths          # benchmarks/wide_paths.json
     python tools/make_scale.py               # writes the page
 
 Numbers of the model come from ``loadstone.covariance.cost``, which a fit asks as well.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from experiments.asteris_2014.theory import spannogram
 from experiments.claim import Table
 from experiments.data import Matrix
 from experiments.figures import curve, finish
-from loadstone import EMPCA, SparsePCA, certify
+from loadstone import EMPCA, SpannogramPCA, SparsePCA, certify
 
 RANK, EPSILON = 3, 0.1
 
@@ -46,7 +46,8 @@ def panel_of(
     S = data.covariance(X) if X.shape[0] > X.shape[1] else None
     rows = []
     for k in sizes:
-        plain = data.fitted(spannogram(k, RANK, "net", second_look=False), X, S)
+        published = SpannogramPCA.as_published(n_nonzero=k, standardize=False)
+        plain = data.fitted(published, X, S)
         net = data.fitted(spannogram(k, RANK, "net"), X, S)
         cones = data.fitted(spannogram(k, RANK, "cones"), X, S)
         restarted = EMPCA(n_nonzero=k, nonnegative=True, n_init=n_init, standardize=False)
@@ -100,19 +101,16 @@ def _proven(X: Matrix, S: Matrix | None, size: int) -> float:
     return float(certify(S, w, is_covariance=True, **options).ratio)
 
 
-def with_rivals(panel: Panel, X: Matrix, sizes: tuple[int, ...]) -> Panel:
-    """The same with NSPCA, its penalty found by bisection, where it meets the size."""
-    from dataclasses import replace
-
+def with_rivals(panel: Panel, X: Matrix) -> Panel:
+    """The same with NSPCA at every size that sweeps over both of its penalties lead to."""
     S = data.covariance(X)
-    rivals = {}
-    for k in sizes:
-        model, _ = nspca.of_size(
-            S, k, interval=1e-3, n_components=1, overlap_penalty=1.0, init="random", n_init=3
-        )
-        if model is not None and nspca.n_used(model) == k:
-            rivals[k] = float(model.marginal_variance_[0]) / panel.top
-    return replace(panel, rivals=rivals)
+    found: dict[int, float] = {}
+    for overlap in (0.1, 1.0, 10.0, 100.0):
+        options = {"overlap_penalty": overlap, "init": "random", "n_init": 3}
+        swept = nspca.path(S, np.geomspace(0.02, 6.0, 60), n_components=1, **options)
+        for size, variance in swept.items():
+            found[size] = max(variance / panel.top, found.get(size, 0.0))
+    return replace(panel, rivals=dict(sorted(found.items())))
 
 
 def draw(ax: Any, panel: Panel, title: str) -> None:
@@ -151,7 +149,7 @@ def table_of(panel: Panel, shown: tuple[int, ...]) -> Table:
                 k,
                 f"{panel.published[i]:.4f}",
                 f"{panel.em[i]:.4f}",
-                f"{panel.rivals[k]:.4f}" if k in panel.rivals else "",
+                _rival_near(panel, k),
                 f"{panel.ratio[i]:.3f}",
                 f"{panel.clipped[i]:.3f}",
                 f"{panel.net[i]:.3f}",
@@ -164,3 +162,11 @@ def table_of(panel: Panel, shown: tuple[int, ...]) -> Table:
         *("net", "cones", "certificate"),
     )
     return Table(head=head, rows=tuple(rows))
+
+
+def _rival_near(panel: Panel, size: int) -> str:
+    """NSPCA at the size, or at the one next to it that it comes to."""
+    if not panel.rivals:
+        return ""
+    there = min(panel.rivals, key=lambda k: abs(k - size))
+    return f"{panel.rivals[there]:.4f}" + ("" if there == size else f" at {there}")

@@ -11,6 +11,7 @@ from experiments import data
 from experiments.asteris_2014.theory import spannogram, with_spectrum
 from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
 from experiments.figures import curve, finish, panels
+from experiments.quietly import timed
 from experiments.run import Run
 from loadstone import EMPCA, SparsePCA
 
@@ -176,9 +177,7 @@ def speed(run: Run) -> Measured:
             ("Alg. 3 (net)", spannogram(k, 3, "net")),
             ("EM, best of 20", EMPCA(n_nonzero=k, nonnegative=True, n_init=20)),
         ):
-            start = time.process_time()
-            model.fit(X)
-            times[name].append(time.process_time() - start)
+            times[name].append(timed(model, X)[1])
     figure, axes = panels()
     for place, (name, values) in enumerate(times.items()):
         curve(axes[0, 0], sizes, values, place, name)

@@ -11,7 +11,7 @@ from scipy.special import betainc
 
 from experiments.claim import Judgement, Measured, Verdict, at_least, at_most, claim, near
 from experiments.data import Matrix
-from experiments.figures import curve, finish, panels
+from experiments.figures import curve, finish, legend_below, panels
 from experiments.run import Run
 from loadstone import SpannogramPCA
 from loadstone.plotting import plot_spannogram
@@ -240,9 +240,31 @@ def figure_1(run: Run) -> Measured:
     """Four curves."""
     V = np.array([[1.0, 0.4], [0.3, 1.1], [-0.7, 0.8], [0.6, -0.9]])
     model = spannogram(2, 2, "exact", second_look=False).fit_covariance(V @ V.T)
-    figure, axes = panels(width=7.0, height=4.0)
-    plot_spannogram(model, feature_names=[f"row {i + 1}" for i in range(4)], ax=axes[0, 0])
-    return Measured(numbers={"curves": len(model.low_rank_factors_[0])}, figures={"": figure})
+    figure, axes = panels(width=7.0, height=4.4)
+    ax = axes[0, 0]
+    plot_spannogram(model, feature_names=[f"row {i + 1}, selected" for i in range(4)], ax=ax)
+    ax.get_legend().remove()
+    points = _crossings(model.low_rank_factors_[0])
+    ax.plot(*points.T, "o", color="k", markersize=3.5, linestyle="", label="crossing of two rows")
+    ax.plot([], [], color="0.7", linewidth=0.8, label="other rows")
+    ax.fill_between([], [], color="0.9", label="the same support")
+    ax.set_title("rows of a 4 x 2 matrix, k = 2; dashed: the best direction", fontsize="medium")
+    legend_below(figure, ax, 3)
+    return Measured(
+        numbers={"curves": len(model.low_rank_factors_[0]), "crossings": len(points)},
+        figures={"": figure},
+    )
+
+
+def _crossings(V: Matrix) -> Matrix:
+    """Angle and height at which curves of two rows meet, twice for each pair."""
+    points = []
+    for v, w in combinations(V, 2):
+        # (v - w) . (sin phi, cos phi) = 0.
+        angle = np.arctan2(-(v - w)[1], (v - w)[0])
+        both = (angle, angle - np.sign(angle) * np.pi)
+        points += [(phi, v @ (np.sin(phi), np.cos(phi))) for phi in both]
+    return np.array(points)
 
 
 @claim(

@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments import data
 from experiments.claim import Judgement, Measured, Table, Verdict, at_most, claim
-from experiments.figures import curve, finish, panels
+from experiments.figures import curve, finish, legend_below, panels
 from experiments.guan_dy_2009.literal import printed_26, updates
 from experiments.guan_dy_2009.measures import PRIORS as NAMES
 from experiments.run import Run
@@ -62,13 +62,14 @@ def equations(run: Run) -> Measured:
     random = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 14)) * 2
     random += rng.standard_normal((80, 14))
     sets = {"random 80 x 14": random - random.mean(axis=0), "glass": data.glass_standardised()}
-    figure, axes = panels(2)
+    figure, axes = panels(2, height=4.2)
     rows = []
     for ax, (name, X) in zip(axes[0], sets.items(), strict=True):
         W = rng.standard_normal((X.shape[1], 3))
         rows += [(name, prior, *_compared(ax, X, W, prior)) for prior in NAMES]
         ax.set_yscale("symlog")
-        finish(ax, title=name, x="round", y="bound - last corrected one")
+        finish(ax, title=name, x="round", y="bound - last corrected one", legend=False)
+    legend_below(figure, axes[0][0], 3)
     largest = np.array([row[2:] for row in rows]).max(axis=0)
     head: tuple[str, ...] = ("data", "prior", "relative difference", "fall, corrected")
     head += ("fall, as printed", "asymmetry of Sigma by (19)")
@@ -102,12 +103,13 @@ def _compared(ax: Any, X: Any, W: Any, prior: str) -> tuple[float, float, float,
     right = updates(T, W, 0.5, prior, ROUNDS, printed=False)
     wrong = updates(T, W, 0.5, prior, ROUNDS, printed=True)
     ours = package_bounds(T, W, 0.5, prior, ROUNDS)
-    place = NAMES.index(prior)
+    place = list(NAMES).index(prior)
     rounds = range(1, ROUNDS + 1)
-    curve(ax, rounds, right.bounds - right.bounds[-1], place, f"{prior}, corrected")
+    name = NAMES[prior]
+    curve(ax, rounds, right.bounds - right.bounds[-1], place, f"{name}, corrected")
     shown = np.maximum(wrong.bounds - right.bounds[-1], -1e6)
     look = {"color": COLOURS[place], "linestyle": ":", "marker": "x"}
-    curve(ax, range(1, shown.size + 1), shown, place, "as printed", **look)
+    curve(ax, range(1, shown.size + 1), shown, place, f"{name}, as printed", **look)
     difference = float(np.abs((ours - right.bounds) / right.bounds).max())
     falls = _largest_fall(right.bounds), _largest_fall(wrong.bounds)
     return difference, *falls, wrong.asymmetry

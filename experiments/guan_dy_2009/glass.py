@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from experiments import data
 from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
-from experiments.figures import panels
+from experiments.figures import finish, panels
 from experiments.guan_dy_2009 import glass_table
 from experiments.guan_dy_2009.measures import AS_RUN
 from experiments.quietly import fitted
@@ -164,5 +164,5 @@ def _patterns(W: Array) -> Any:
             ax.text(j, i, "0", ha="center", va="center", fontsize="x-small", color="0.5")
         ax.set_yticks(range(9), [f"t{i}" for i in range(1, 10)])
         ax.set_xticks(range(7), [f"PC{j}" for j in range(1, 8)], fontsize="x-small")
-        ax.set_title(name, fontsize="medium")
+        finish(ax, title=name, x="orange < 0 < purple, unit columns", y="", legend=False)
     return figure

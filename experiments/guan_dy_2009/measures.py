@@ -16,7 +16,8 @@ from loadstone.covariance import Covariance, covariance_of
 from loadstone.metrics import adjusted_variance, marginal_variance
 
 Array = NDArray[np.float64]
-PRIORS = ("jeffreys", "inverse_gaussian", "laplace")
+#: The priors as they are called here, and as figures call them.
+PRIORS = {"jeffreys": "Jeffreys", "inverse_gaussian": "inverse Gaussian", "laplace": "Laplace"}
 #: Components at the start.
 SETS = {"glass": 8, "charts": 20, "faces": 12}
 #: What the paper's own loop does: principal components first, no rotations.

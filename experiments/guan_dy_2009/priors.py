@@ -83,7 +83,8 @@ def graphical_model(run: Run) -> Measured:
     ):
         ax.add_patch(_plate(x, y, width, height))
         ax.text(x + width, y - 0.02, text, ha="right", va="top", fontsize="x-small")
-    ax.set(xlim=(-0.5, 5.2), ylim=(-0.3, 2.2), title="grey: observed; plates: repeated")
+    ax.set(xlim=(-0.5, 5.2), ylim=(-0.3, 2.2))
+    ax.set_title("grey: observed; plates: repeated", fontsize="medium")
     ax.set_axis_off()
     return Measured(figures={"": figure})
 

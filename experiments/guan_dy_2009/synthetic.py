@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
+from experiments.claim import (
+    Judgement,
+    Measured,
+    Table,
+    Verdict,
+    at_least,
+    at_most,
+    claim,
+    near,
+)
 from experiments.figures import curve, finish, panels
 from experiments.guan_dy_2009.measures import AS_RUN, PRIORS
 from experiments.quietly import fitted
@@ -203,7 +212,8 @@ def nine_to_two(run: Run) -> Measured:
     "gd.claim.ext",
     printed="A probabilistic model extends to missing data and to mixtures.",
     data="draws of the Section 6.1 data, factors of standard deviation 10 and 9.8; 5 to 50 % missing",
-    how="as_published(4) on incomplete data; imputation error beside that of the true model",
+    how="as_published(4) on incomplete data; imputation error beside that of the true loadings and "
+    "noise, with the mean as it was estimated (oracle) and as it is (true model)",
     judged=(
         Judgement(
             expected=Verdict.REPRODUCED,
@@ -212,68 +222,62 @@ def nine_to_two(run: Run) -> Measured:
         ),
         Judgement(expected=Verdict.OPEN, of="for mixtures"),
     ),
-    reference=(near("seeds within .01 of the true model over all shares, %", 90, 10),),
+    reference=(near("seeds within .01 of the oracle over all shares, %", 90, 10),),
 )
 def missing_data(run: Run) -> Measured:
     """Root mean square error of imputed values."""
     shares = (0.05, 0.2, 0.5) if run.quick else (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
     seeds = range(3 if run.quick else 10)
-    rows, excess_at = [], {}
-    means: dict[str, list[float]] = {"model": [], "true model": [], "mean": []}
-    for share in shares:
-        found = np.array([_imputation_errors(seed, share) for seed in seeds])
-        excess_at[share] = found[:, 0] - found[:, 1]
-        for name, value in zip(means, found.mean(axis=0), strict=True):
-            means[name].append(float(value))
-        close = int((excess_at[share] <= 0.01).sum())
-        rows.append((f"{100 * share:.0f} %", *found.mean(axis=0), f"{close} of {len(seeds)}"))
+    names = ("model", "oracle", "true model", "column mean")
+    found = np.array([[_imputation_errors(seed, share) for seed in seeds] for share in shares])
+    means = found.mean(axis=1)
+    excess = found[..., :1] - found[..., 1:3]
+    rows = [
+        (f"{100 * share:.0f} %", *mean, f"{int((apart[:, 0] <= 0.01).sum())} of {len(seeds)}")
+        for share, mean, apart in zip(shares, means, excess, strict=True)
+    ]
     figure, axes = panels()
-    for place, (name, values) in enumerate(means.items()):
-        curve(axes[0][0], 100 * np.array(shares), values, place, name)
-    axes[0][0].set_yscale("log")
-    finish(axes[0][0], title="imputed values", x="% missing", y="root mean square error")
-    of_seeds = np.mean(list(excess_at.values()), axis=0)
+    for place, name in enumerate(names):
+        curve(axes[0][0], 100 * np.array(shares), means[:, place], place, name)
+    y = "root mean square error / noise"
+    finish(axes[0][0], title="imputed values", x="% missing", y=y, ylim=(0, None))
+    head = ("missing", *names, "within .01 of the oracle")
+    caption = "Error in units of the noise, mean over seeds."
+    within = excess[..., 0].mean(axis=0) <= 0.01
     return Measured(
         numbers={
-            "largest mean excess over the true model": max(
-                float(e.mean()) for e in excess_at.values()
-            ),
-            "seeds within .01 of the true model over all shares, %": 100
-            * float(np.mean(of_seeds <= 0.01)),
+            "largest mean excess over the oracle": float(excess[..., 0].mean(axis=1).max()),
+            "largest mean excess over the true model": float(excess[..., 1].mean(axis=1).max()),
+            "seeds within .01 of the oracle over all shares, %": 100 * float(within.mean()),
         },
-        tables=(
-            Table(
-                head=(
-                    "missing",
-                    "model",
-                    "true model",
-                    "column mean",
-                    "within .01 of the true one",
-                ),
-                rows=tuple(rows),
-                caption="Error in units of the noise, mean over seeds.",
-            ),
-        ),
+        tables=(Table(head=head, rows=tuple(rows), caption=caption),),
         figures={"": figure},
-        remarks=("Neither the paper nor this package has a mixture of such models.",),
+        remarks=(
+            "Neither the paper nor this package has a mixture of such models.",
+            "Nobody knows the mean of data with holes. Estimated from 200 samples it is off by its standard "
+            "error, which the oracle shares and the true model does not.",
+        ),
     )
 
 
-def _imputation_errors(seed: int, share: float) -> tuple[float, float, float]:
-    """Errors of the fitted model, of the true one, and of column means on what is missing."""
+def _imputation_errors(seed: int, share: float) -> tuple[float, ...]:
+    """Errors on what is missing: of the model, the oracle, the true model and column means."""
     X, _ = make_sparse_factors(factor_std=(10.0, 9.8), random_state=seed)
     holes = np.random.default_rng(seed).random(X.shape) < share
     # A row without any value says nothing, and no model takes it.
     holes[holes.all(axis=1), 0] = False
     Y = np.where(holes, np.nan, X)
     model = fitted(SparseProbabilisticPCA.as_published(4), Y)
-    filled = model.impute(Y)
     G = np.zeros((10, 2))
     G[:4, 0], G[4:8, 1] = 10.0, 9.8
-    best = _conditional_means(Y, G @ G.T + np.eye(10))
-    mean = np.where(holes, np.nanmean(Y, axis=0), Y)
-    errors = [float(np.sqrt(np.mean((Z - X)[holes] ** 2))) for Z in (filled, best, mean)]
-    return errors[0], errors[1], errors[2]
+    C = G @ G.T + np.eye(10)
+    guesses = (
+        model.impute(Y),
+        model.mean_ + _conditional_means(Y - model.mean_, C),
+        _conditional_means(Y, C),
+        np.where(holes, np.nanmean(Y, axis=0), Y),
+    )
+    return tuple(float(np.sqrt(np.mean((Z - X)[holes] ** 2))) for Z in guesses)
 
 
 def _conditional_means(Y: Array, C: Array) -> Array:

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from experiments import data
 from experiments.claim import Judgement, Measured, Verdict, at_most, claim
-from experiments.figures import finish, panels
+from experiments.figures import finish, legend_below, panels
 from experiments.run import Run
 from experiments.sigg_buhmann_2008.literal import axis_walk, first_component, iterates, m_step
 from loadstone import EMPCA
@@ -62,21 +62,24 @@ def algorithm_1(run: Run) -> Measured:
 def figure_1(run: Run) -> Measured:
     """The l1 diamond and the path from 0 to its optimum."""
     f = np.array([1.0, 0.6])
-    figure, axes = panels(2, width=3.8)
+    figure, axes = panels(2, width=3.8, height=4.0)
     for ax, size in zip(axes[0], (1, 2), strict=True):
         path = np.array(axis_walk(f, size, 0.02))
         end = path[-1]
         bound = float(end.sum())
         corners = bound * np.array([[1, 0], [0, 1], [-1, 0], [0, -1], [1, 0]])
-        ax.plot(*corners.T, color="0.5", linewidth=1.0, label=f"|w|$_1$ = B = {bound:.2g}")
+        ax.plot(*corners.T, color="0.5", linewidth=1.0, label="|w|$_1$ = B")
         ax.plot(*path.T, color=COLOURS[0], linewidth=2.2, label="the walk")
         ax.plot(*f, "k*", markersize=9, label="w* (no bound)")
         ax.plot(*end, "o", color=COLOURS[1], label="w° (end of the walk)")
-        finish(ax, title=f"K = {size}", x="$w_1$", y="$w_2$", xlim=(-1.8, 1.8), ylim=(-1.8, 1.8))
+        title = f"K = {size}, B = {bound:.2g}"
+        finish(
+            ax, title=title, x="$w_1$", y="$w_2$", xlim=(-1.8, 1.8), ylim=(-1.8, 1.8), legend=False
+        )
         ax.set_aspect("equal")
         ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
         ax.axvline(0, color="0.8", linewidth=0.6, zorder=0)
-        ax.legend(loc="lower left", frameon=False, fontsize="x-small")
+    legend_below(figure, axes[0][0], 4)
     return Measured(figures={"": figure})
 
 

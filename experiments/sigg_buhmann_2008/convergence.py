@@ -9,7 +9,7 @@ import numpy as np
 from experiments import data
 from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
 from experiments.data import Matrix
-from experiments.figures import curve, finish, panels
+from experiments.figures import curve, finish, legend_below, panels
 from experiments.run import Run
 from experiments.sigg_buhmann_2008.literal import first_component, iterates
 from loadstone import EMPCA, SparsePCA
@@ -169,7 +169,7 @@ def starts(run: Run) -> Measured:
         "faces (F-z)": (data.faces_standardised(), [2, 5, 10, 20, 50, 100, 200]),
         "genes (L-z)": (data.leukemia_standardised(), [2, 3, 5, 8, 10, 20, 50, 100, 200, 500]),
     }
-    figure, axes = panels(2)
+    figure, axes = panels(2, height=3.9)
     losses: dict[str, list[float]] = {"PC1": [], "one random start": [], "best of 10": []}
     rows, genes = [], 0.0
     for ax, (name, (X, sizes)) in zip(axes[0], sets.items(), strict=True):
@@ -184,7 +184,9 @@ def starts(run: Run) -> Measured:
             curve(ax, sizes, 100 * np.array(values), place, f"EM from {word}")
             losses[word] += values
         genes = max(here["PC1"])
-        finish(ax, title=name, x="K", y="% of variance lost to the best known", xscale="log")
+        finish(ax, title=name, x="K", y="% of variance lost to the best known", legend=False)
+        ax.set_xscale("log")
+    legend_below(figure, axes[0][0], 3)
     numbers = {f"mean loss from {word}": float(np.mean(v)) for word, v in losses.items()}
     numbers |= {f"largest loss from {word}": max(v) for word, v in losses.items()}
     numbers["largest loss from PC1, genes (L-z)"] = genes

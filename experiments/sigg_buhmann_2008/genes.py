@@ -118,8 +118,10 @@ def figure_4(run: Run) -> Measured:
             for k, m, s in zip(sizes.tolist(), means, sds, strict=True):
                 numbers[f"{word}{method} at {k}"] = float(m)
                 rows.append((name, method, k, f"{m:.3f}", f"{s:.3f}"))
-        finish(ax, title=name, x="genes", y="Jaccard score (mean, sd)", xscale="log", ylim=(0, 1))
-        ax.legend(loc="lower right", fontsize="small", framealpha=0.85, edgecolor="none")
+        finish(
+            ax, title=name, x="genes", y="Jaccard score (mean, sd)", ylim=(0, 1), loc="lower right"
+        )
+        ax.set_xscale("log")
     n_starts = 20 if run.quick else 100
     raw = scores_of(run, "L-raw", sets["L-raw"])
     place = raw["sizes"].index(70)

@@ -11,6 +11,7 @@ from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_
 from experiments.figures import curve, finish, panels
 from experiments.run import Run
 from loadstone import EMPCA, cardinality_path
+from loadstone.plotting.style import COLOURS
 
 OVERLAPS = (0.01, 1.0, 10.0, 100.0)
 SIZES = (1, 2, 5, 10, 20, 37, 50, 75, 100, 120, 140, 160)
@@ -124,7 +125,7 @@ def restarts_time(run: Run) -> Measured:
         ns.append(time.process_time() - middle)
     figure, axes = panels(width=4.2, height=3.2)
     ax = axes[0, 0]
-    ax.bar(["EM", "NSPCA"], [np.mean(em), np.mean(ns)], color=["#2b6cb0", "#c05621"])
+    ax.bar(["EM", "NSPCA"], [np.mean(em), np.mean(ns)], color=COLOURS[:2])
     ax.errorbar([0, 1], [np.mean(em), np.mean(ns)], [np.std(em), np.std(ns)], fmt="none", color="k")
     finish(ax, title="one size, ten restarts", x="", y="CPU seconds", yscale="log", legend=False)
     return Measured(

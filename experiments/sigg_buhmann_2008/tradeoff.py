@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from experiments import data
 from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
 from experiments.data import Matrix
 from experiments.figures import curve, finish, panels
+from experiments.quietly import timed
 from experiments.run import Run
 from loadstone import (
     EMPCA,
@@ -24,6 +24,14 @@ from loadstone.plotting.style import MUTED
 
 FACE_SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 160, 200, 250, 300, 340, 361)
 GENE_SIZES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500)
+
+#: Renormalised, both come close to the greedy path; as they are they lie below.
+GAP_CLOSED = (
+    at_least("worst EM opt / greedy", 0.95),
+    at_least("worst SPCA opt / greedy", 0.95),
+    at_most("mean EM / EM opt", 0.95),
+    at_most("mean SPCA / SPCA opt", 0.95),
+)
 
 
 def makers() -> dict[str, Any]:
@@ -110,12 +118,7 @@ def table_of(
     "GreedyPCA approximate; ThresholdedPCA; cardinality_path with instant bounds",
     judged=Judgement(
         expected=Verdict.REPRODUCED,
-        as_printed=(
-            at_least("worst EM opt / greedy", 0.95),
-            at_least("worst SPCA opt / greedy", 0.95),
-            at_most("mean EM / EM opt", 0.95),
-            at_most("mean SPCA / SPCA opt", 0.95),
-        ),
+        as_printed=GAP_CLOSED,
     ),
     reference=tuple(
         near(f"{name} at K = {k}", value, 0.0006)
@@ -161,10 +164,7 @@ def figure_2_left(run: Run) -> Measured:
     judged=Judgement(
         expected=Verdict.REPRODUCED,
         as_printed=(
-            at_least("worst EM opt / greedy", 0.95),
-            at_least("worst SPCA opt / greedy", 0.95),
-            at_most("mean EM / EM opt", 0.95),
-            at_most("mean SPCA / SPCA opt", 0.95),
+            *GAP_CLOSED,
             at_most("mean thresholding opt / EM opt", 0.99),
         ),
     ),
@@ -231,7 +231,9 @@ def figure_2_right(run: Run) -> Measured:
     for place, (name, make) in enumerate(methods.items()):
         make(7).fit(X)
         repeats = 1 if run.quick or name == "SparsePCA" else 3
-        milliseconds[name] = [min(_cpu(make(k), X) for _ in range(repeats)) for k in sizes]
+        milliseconds[name] = [
+            1e3 * min(timed(make(k), X)[1] for _ in range(repeats)) for k in sizes
+        ]
         curve(ax, sizes, milliseconds[name], place, name)
     finish(ax, title="genes (L-z)", x="K", y="CPU milliseconds", xscale="log", yscale="log")
     ax.set_ylim(top=3e4)
@@ -248,10 +250,3 @@ def figure_2_right(run: Run) -> Measured:
         tables=(Table(head=("CPU ms at K", *map(str, sizes)), rows=tuple(rows)),),
         figures={"": figure},
     )
-
-
-def _cpu(model: Any, X: Matrix) -> float:
-    """CPU milliseconds of a fit."""
-    start = time.process_time()
-    model.fit(X)
-    return 1e3 * (time.process_time() - start)

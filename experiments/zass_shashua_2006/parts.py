@@ -104,11 +104,12 @@ def figure_2(run: Run) -> Measured:
     """Six rows of ten images."""
     X = data.faces_raw()
     models = of_figure_2(run)
-    greedy = fitted(GreedyPCA(N_PARTS, n_nonzero=55), X)
+    greedy = fitted(GreedyPCA(N_PARTS, n_nonzero=55, deflation="projection"), X)
     rows = [models[name].components_ for name in SETTINGS]
     rows += [_bright(PCA(N_PARTS, svd_solver="full").fit(X).components_), multiplicative(run)]
-    rows.append(np.abs(greedy.components_))
-    names = ["(a) 2e7, 0", "(b) 5e8, 0", "(c) 2e7, 2e6", "(d) PCA", "(e) NMF", "(f) greedy 55, |w|"]
+    rows.append(_bright(greedy.components_))
+    names = ["(a) 2e7, 0", "(b) 5e8, 0", "(c) 2e7, 2e6", "(d) PCA", "(e) NMF", "(f) greedy 55"]
+    signed = [False, False, False, True, False, True]
     numbers: dict[str, Any] = {}
     for name, model in models.items():
         numbers[f"{name} overlap"] = float(model.overlap_)
@@ -133,9 +134,10 @@ def figure_2(run: Run) -> Measured:
     return Measured(
         numbers=numbers,
         tables=(Table(head=head, rows=made),),
-        figures={"": images(rows, shape=data.face_shape(), names=names)},
+        figures={"": images(rows, shape=data.face_shape(), names=names, signed=signed)},
         remarks=(
-            "Signs of (d) are turned so that most loadings are positive; (f) shows absolute values.",
+            "Loadings of (d) and (f) have signs: purple is positive, orange negative, and each is "
+            "turned so that its sum is positive.",
             "At small alpha many local optima have nearly the same objective: sweeping pixels in "
             "another order moves it by less than 1e-4 of its value, the overlap by up to .3 and the "
             "non-zeros by 4 %. Tolerances of the reference values allow for that.",
@@ -261,8 +263,8 @@ def figure_3b(run: Run) -> Measured:
                 place_of_text = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center"}
                 ax.annotate(f"{alive}", (exponent, size), color=COLOURS[place], **place_of_text)
         numbers[f"{name}: largest rise"] = int(np.diff(sizes).max())
-        curve(ax, BETAS, sizes, place, f"{name} ({len(X)} faces)")
-    ax.axhline(2500, color="0.6", linewidth=0.7, linestyle=":")
+        curve(ax, BETAS, sizes, place, "all 2429 faces" if name == "all" else "first 1000 faces")
+    ax.axhline(2500, color="0.4", linewidth=0.9, linestyle=":", label="end of the printed axis")
     x = "log10 beta (numbers: columns left, where fewer than 10)"
     finish(ax, title="Fig. 3(b), alpha = 2e7", x=x, y="non-zeros of 3610")
     head: tuple[str, ...] = ("faces", "log10 beta", "non-zeros", "columns left")

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments import data
-from experiments.claim import Judgement, Measured, Table, Verdict, at_least, at_most, claim, near
+from experiments.claim import (
+    Judgement,
+    Measured,
+    Table,
+    Verdict,
+    at_least,
+    at_most,
+    claim,
+    missed,
+    near,
+)
 from experiments.figures import curve, finish, panels
 from experiments.quietly import fitted_covariance
 from experiments.run import Run
 from experiments.zass_shashua_2006.dspca import dspca
+from experiments.zass_shashua_2006.literal import values_of_supports
 from loadstone import NSPCA, ElasticNetPCA, ExactSparsePCA, GreedyPCA, SparsePCA
 from loadstone.constraints import L1Budget
 from loadstone.metrics import adjusted_variance
@@ -44,6 +56,22 @@ def distance_from_print(tol: float) -> float:
         row[list(loadings)] = list(loadings.values())
     signs = np.sign(np.sum(W * printed, axis=1))
     return float(np.abs(W * signs[:, None] - printed).max())
+
+
+def largest_first_shares(run: Run) -> tuple[float, float]:
+    """Shares of the variance: the largest of any non-negative loading, and of a first component.
+
+    The second is over both penalties and random starts, of fits whose six components all live.
+    """
+    C = data.pitprops()
+    best = 0.0
+    penalties, starts = np.geomspace(0.03, 0.5, 6), range(1 if run.quick else 5)
+    for overlap, sparsity, seed in product((0.03, 0.1, 0.3, 1.0, 3.0), penalties, starts):
+        model = NSPCA(N_COMPONENTS, overlap_penalty=overlap, sparsity_penalty=float(sparsity))
+        model.set_params(init="random", random_state=seed)
+        if fitted_covariance(model, C).n_components_ == N_COMPONENTS:
+            best = max(best, float(model.marginal_variance_[0] / np.trace(C)))
+    return max(values_of_supports(C).values()) / float(np.trace(C)), best
 
 
 def curves(run: Run) -> dict[str, tuple[list[float], list[int]]]:
@@ -117,7 +145,9 @@ DRAWN = (
         ),
     ),
     reference=(
-        near("NSPCA at 1", 0.318, 0.003),
+        missed(
+            near("NSPCA at 1", 0.318, 0.003), "no fit with six components comes to it, see above"
+        ),
         near("NSPCA at 6", 0.767, 0.005),
         near("SPCA at 1", 0.281, 0.003),
         near("SPCA at 6", 0.758, 0.003),
@@ -144,6 +174,9 @@ def figure_5a(run: Run) -> Measured:
     for word, tol in (("tol 1e-3", 1e-3), ("settled", 1e-8)):
         numbers[f"SPCA, {word}: largest difference from print"] = distance_from_print(tol)
     rows = tuple((name, *(f"{v:.3f}" for v in variance)) for name, (variance, _) in found.items())
+    anything, first = largest_first_shares(run)
+    numbers["largest share of a non-negative loading"] = anything
+    numbers["largest share of a first component, both penalties swept"] = first
     return Measured(
         numbers=numbers,
         tables=(Table(head=("method", *map(str, range(1, 7))), rows=rows),),
@@ -153,8 +186,11 @@ def figure_5a(run: Run) -> Measured:
             'deflation="projection", refine=False); its components are orthogonal only as far as '
             "deflation makes them.",
             "NSPCA, 18: n_nonzero_total=18 with overlap .1, as many non-zeros as SPCA; l0: the problem "
-            "before it is relaxed, overlap .3. The reference run has 9 features in the first component "
-            "and .318; none of 20 starts here has an objective above that of 7 features.",
+            "before it is relaxed, overlap .3.",
+            "The reference run has 9 features and .318 in the first component, and the same variance and "
+            f"number of loadings in all. No non-negative loading has more than {anything:.4f}, and one "
+            "so near to it is what is best without a price on sparsity. With one, first components of "
+            f"150 fits from random starts, both penalties swept, reach {first:.3f} at the most.",
         ),
     )
 

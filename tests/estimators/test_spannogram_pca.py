@@ -256,6 +256,15 @@ def test_without_a_second_look_the_loadings_are_those_of_the_search():
     value = np.sum((V.T @ model.components_[0]) ** 2)
     gap = np.linalg.eigvalsh(np.cov(X.T))[-3]
     assert model.published_ratio_[0] == pytest.approx(value / (value + gap))
+    published = SpannogramPCA.as_published(2, n_nonzero=4).fit(X)
+    assert published.method_ == ["net", "net"]
+    assert (np.count_nonzero(published.components_, axis=0) <= 1).all()
+    height = np.maximum(published.low_rank_factors_[0] @ published.directions_[0], 0)
+    height[np.argsort(-height)[4:]] = 0
+    np.testing.assert_allclose(
+        published.components_[0], height / np.linalg.norm(height), atol=1e-12
+    )
+    assert SpannogramPCA.as_published(epsilon=0.2, method="exact").method == "exact"
     with pytest.raises(ValueError, match="second_look=True"):
         SpannogramPCA(n_nonzero=4, polish=True, second_look=False).fit(X)
 

@@ -16,6 +16,7 @@ from experiments.claim import (
     at_least,
     at_most,
     claim,
+    missed,
     near,
 )
 from experiments.papers import claims_of, papers
@@ -83,7 +84,11 @@ def test_without_rules_the_verdict_is_the_expected_one():
         Judgement(expected=Verdict.REPRODUCED, as_printed=(near("a", 1.0, 0.1),)),
         Judgement(expected=Verdict.NOT, of="with b", as_printed=(at_most("b", 0.0),)),
     ),
-    reference=(near("a", 1.0, 0.01), near("of a full run", 1.0, 0.0)),
+    reference=(
+        near("a", 1.0, 0.01),
+        missed(near("b", 0.3, 0.01), "nobody knows b"),
+        near("of a full run", 1.0, 0.0),
+    ),
     shares="fake",
 )
 def fake(run):
@@ -108,7 +113,10 @@ def test_a_claim_is_measured_and_written(tmp_path):
     entry = measure(fake, run, tmp_path)
     assert run.kept == {"shared": 1}
     assert entry["verdicts"] == entry["expected"] == ["reproduced", "not reproducible with b"]
-    assert entry["reference"] == [["a = 1 ± 0.01", False]]
+    assert entry["reference"] == [
+        ["a = 1 ± 0.01", False, ""],
+        ["b = 0.3 ± 0.01", False, "nobody knows b"],
+    ]
     assert entry["numbers"]["b"] == 0.333333
     assert entry["figures"] == ["fake.a_b.png", "fake.a_b-more.png"]
     names = {path.name for path in tmp_path.iterdir()}
@@ -119,6 +127,8 @@ def test_a_claim_is_measured_and_written(tmp_path):
     text = (tmp_path / "claims.md").read_text()
     for part in ("## fake.a/b", "Mind the gap.", "| 1 | 0.1235 |", "(fake.a_b.png)", "| holds |"):
         assert part in text
+    assert "| reference: a = 1 ± 0.01 | missed |" in text
+    assert "| reference: b = 0.3 ± 0.01 | missed: nobody knows b |" in text
     assert str(tmp_path) not in text + (tmp_path / "numbers.json").read_text()
 
 
@@ -181,6 +191,8 @@ def test_results_are_what_the_rules_of_today_say(paper):
             f"{entry['id']}: measure it again, or run python -m experiments {paper} --judge"
         )
         assert not entry["quick"]
+        for rule, holds, argued in entry["reference"]:
+            assert holds != bool(argued), f"{entry['id']}: {rule} is to be met, or argued where not"
 
 
 def test_numbers_can_be_judged_again(tmp_path):

@@ -11,12 +11,14 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Pages on which no decimal stands that was not generated, and what the paper itself prints: its
 #: numbers, and those of its propositions.
 GENERATED = {
+    "baselines": set(),
     "em_pca": {"3.2"},
     "feature_selector": set(),
     "spannogram_pca": {".58", ".446", ".86", ".93"},
     "ns_pca": set(),
     "elastic_net_pca": set(),
     "sparse_noisy_pca": set(),
+    "several_components": set(),
     "sparse_probabilistic_pca": set(),
 }
 #: Decimals that are parameters or formulas, not measurements.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any, ClassVar, Self
 
 from loadstone._sklearn_compat import Interval, StrOptions
 from loadstone.covariance import Array
@@ -15,17 +13,16 @@ from loadstone.estimators.sequential import SequentialComponents
 from loadstone.extraction import Extraction
 from loadstone.registry import About
 from loadstone.solvers.spannogram import METHODS, Spannogram
-from loadstone.solvers.spannogram.told import NUMBERS, told_of
+from loadstone.solvers.spannogram.told import attributes_of
 
 
 class SpannogramPCA(SequentialComponents):
     """Non-negative sparse components with provable guarantees, through low rank.
 
     The problem is solved on the best approximation of rank ``rank``: exactly, within
-    ``epsilon`` for certain, or within ``epsilon`` with high probability in time
-    near-linear in the number of features. On data of that rank (or ``sigma I`` plus that
-    rank) the answer is optimal; elsewhere it comes with a factor known in advance and an
-    upper bound computed from the data.
+    ``epsilon`` for certain, or within ``epsilon`` with high probability in time near-linear
+    in the number of features. On data of that rank (or ``sigma I`` plus that rank) the answer
+    is optimal; elsewhere it has a factor known in advance and a bound computed from the data.
 
     Parameters
     ----------
@@ -33,8 +30,7 @@ class SpannogramPCA(SequentialComponents):
         Allow only loadings >= 0. ``False`` gives the signed variant of Papailiopoulos et
         al. (2013).
     rank : int, default=3
-        Rank of the approximation. A higher rank narrows the gap between bound and value
-        and costs more; see Notes.
+        Rank of the approximation. A higher one narrows the gap to the bound and costs more.
     method : {"auto", "exact", "net", "cones"}, default="auto"
         ``"exact"`` enumerates all candidate supports (rank up to 3). ``"cones"`` is a
         branch and bound over directions (rank up to 5), certain to within ``epsilon`` and
@@ -48,8 +44,8 @@ class SpannogramPCA(SequentialComponents):
         Continue on the full covariance, alternating between the best loadings on a
         support and the best support for them; the variance never falls.
     second_look : bool, default=True
-        Compare several supports under the full covariance and re-optimise the loadings
-        there. ``False``: the loadings of the paper, straight from its search.
+        Compare several supports under the full covariance and re-optimise the loadings, which
+        can only add to the guarantee. ``False``: the loadings of the paper's search.
     orthogonality : {"none", "disjoint"}, default="none"
         ``"disjoint"``: features used by a component are removed before the next is
         sought, as in the paper.
@@ -80,7 +76,7 @@ class SpannogramPCA(SequentialComponents):
     predicted_costs_ : list of dict
         Seconds every search was predicted to take, which decide ``method="auto"``.
     n_candidates_ : ndarray of int of shape (n_components_,)
-        Candidate supports (exact) or directions (net, cones) looked at.
+        Candidate supports (exact) or directions (net, cones).
     n_nonzero_ : ndarray of int of shape (n_components_,)
         Places each component had; ``cardinality_`` is how many it used.
     low_rank_factors_ : list of ndarray of shape (n_features, rank)
@@ -102,13 +98,8 @@ class SpannogramPCA(SequentialComponents):
     -----
     With eigenvalues ``l_1 >= l_2 >= ...``, ``n`` features and ``k`` of them in a component,
     ``guarantee_ = max(s, 1 / (1 + l_{rank+1} / (s l_1)))`` with ``s = k / (2 n)`` (``k / n``
-    for signed loadings), times ``1 - epsilon`` where the search is not exact, and
-    ``upper_bound_ = min(l_1, best / (1 - epsilon) + l_{rank+1}, sum of the k largest
-    variances)``.
-
-    The directions of low rank only propose: a component is the best of several of their
-    supports under the full covariance, with its loadings re-optimised there. This can only
-    add to the guarantee.
+    for signed loadings), times ``1 - epsilon`` where the search is not exact, and ``upper_bound_ =
+    min(l_1, best / (1 - epsilon) + l_{rank+1}, sum of the k largest variances)``.
 
     References
     ----------
@@ -165,6 +156,25 @@ class SpannogramPCA(SequentialComponents):
         "second_look": ["boolean"],
     }
 
+    @classmethod
+    def as_published(cls, n_components: float = 1, **options: Any) -> Self:
+        """Algorithm 3 of the paper: the net at rank 3, its loadings as they are, disjoint components.
+
+        Parameters
+        ----------
+        n_components : int or float, default=1
+            Number of components.
+        **options
+            Further parameters, such as ``n_nonzero``.
+
+        Returns
+        -------
+        SpannogramPCA
+            Not fitted.
+        """
+        published: dict[str, Any] = {"method": "net", "second_look": False}
+        return cls(n_components, **(published | {"orthogonality": "disjoint"} | options))
+
     def _expected_products(self) -> int:
         # Eigenvectors, then two blocks of candidates, for each component.
         return (20 * (self.rank + 1) + 130) * self._count
@@ -176,14 +186,4 @@ class SpannogramPCA(SequentialComponents):
         return Spannogram(self.rank, self.method, self.epsilon, self.polish, self.second_look)
 
     def _values(self, extraction: Extraction) -> dict[str, Any]:
-        told = [told_of(search) for search in extraction.searches]
-        return {
-            **{f"{name}_": np.array([details[name] for details in told]) for name in NUMBERS},
-            "method_": [details["method"] for details in told],
-            "predicted_costs_": [
-                {name: cost.seconds for name, cost in details["predicted_costs"].items()}
-                for details in told
-            ],
-            "low_rank_factors_": [details["V"] for details in told],
-            "directions_": [details["direction"] for details in told],
-        }
+        return attributes_of(extraction.searches)

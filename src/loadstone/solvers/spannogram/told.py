@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,21 @@ NUMBERS = (
 def told_of(search: Loadings) -> Mapping[str, Any]:
     """What a search tells; without any constraint there was none."""
     return search.details or _plain_component(search)
+
+
+def attributes_of(searches: Sequence[Loadings]) -> dict[str, Any]:
+    """What is told of all components, by the names of fitted attributes."""
+    told = [told_of(search) for search in searches]
+    return {
+        **{f"{name}_": np.array([details[name] for details in told]) for name in NUMBERS},
+        "method_": [details["method"] for details in told],
+        "predicted_costs_": [
+            {name: cost.seconds for name, cost in details["predicted_costs"].items()}
+            for details in told
+        ],
+        "low_rank_factors_": [details["V"] for details in told],
+        "directions_": [details["direction"] for details in told],
+    }
 
 
 def _plain_component(search: Loadings) -> dict[str, Any]:
