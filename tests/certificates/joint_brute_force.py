@@ -14,7 +14,9 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations, permutations
+from operator import mul
 
 import numpy as np
 
@@ -111,15 +113,36 @@ def orthonormal_sum(matrix, sizes, rng, forced=(), forbidden=()):
 
 
 def adjusted(matrix, W):
-    """The largest total adjusted variance over the orders of the columns: Schur complements."""
-    best = 0.0
-    for order in permutations(range(W.shape[1])):
-        total = 0.0
-        for t, j in enumerate(order):
-            left = left_by(matrix, W[:, list(order[:t])])
-            total += max(float(W[:, j] @ left @ W[:, j]), 0.0)
-        best = max(best, total)
-    return best
+    """The largest total adjusted variance over the orders of the columns: ratios of determinants.
+
+    In rational numbers: what one of two near copies adds is lost in rounding otherwise.
+    """
+    S, columns = exact(matrix), exact(W.T)
+    product = [[sum(map(mul, row, w)) for row in S] for w in columns]
+    gram = [[sum(map(mul, w, Sv)) for Sv in product] for w in columns]
+    best = Fraction(0)
+    for order in permutations(range(len(columns))):
+        parts = [
+            [[gram[i][j] for j in order[:t]] for i in order[:t]] for t in range(W.shape[1] + 1)
+        ]
+        dets = [determinant(part) for part in parts]
+        steps = zip(order, dets, dets[1:], strict=False)
+        lengths = [sum(map(mul, w, w)) for w in columns]
+        best = max(best, sum(high / low / lengths[j] for j, low, high in steps if low))
+    return float(best)
+
+
+def exact(array):
+    """The same numbers as fractions."""
+    return [[Fraction(float(x)) for x in row] for row in array]
+
+
+def determinant(matrix):
+    """Of a small matrix, by its first row."""
+    if not matrix:
+        return Fraction(1)
+    rest = [[row[:j] + row[j + 1 :] for row in matrix[1:]] for j in range(len(matrix))]
+    return sum((-1) ** j * matrix[0][j] * determinant(rest[j]) for j in range(len(matrix)))
 
 
 def left_by(matrix, W):
