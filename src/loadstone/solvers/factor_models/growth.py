@@ -15,6 +15,7 @@ from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.noise import Noise, largest_shape
 from loadstone.solvers.factor_models.point_normal import PointNormal
+from loadstone.solvers.factor_models.predictive import predictive_model
 from loadstone.solvers.factor_models.rounds import (
     OnRound,
     Rounds,
@@ -89,8 +90,7 @@ class Growth:
         """The models of `sequence` with their locations, without components on one feature."""
         for state in self.sequence(samples):
             clean = self.cleaned(samples, state)
-            noise = 1.0 / clean.noise.precision[0]
-            yield FactorModel(clean.law.mean[0].T, noise), clean.location[0]
+            yield predictive_model(samples, clean), clean.location[0]
 
     def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
         """The best model with one more component than ``state``."""
