@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.datasets import load_diabetes, load_wine
 from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -348,7 +348,7 @@ def rmse(filled, X, holes):
 #: Shares of values that are taken away.
 SHARES = (0.05, 0.2, 0.5)
 #: Complete tables of real data, and the number of masks of each.
-MASKS = {"glass": 5, "wine": 5, "diabetes": 3, "breast cancer": 2}
+MASKS = {"glass": 5, "wine": 3, "diabetes": 2}
 
 
 def iterative(Y):
@@ -389,7 +389,7 @@ def real_imputation(name, seeds):
 
 
 #: Data that comes with scikit-learn.
-PACKAGED = {"wine": load_wine, "diabetes": load_diabetes, "breast cancer": load_breast_cancer}
+PACKAGED = {"wine": load_wine, "diabetes": load_diabetes}
 
 
 def real_data(name):

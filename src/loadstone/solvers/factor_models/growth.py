@@ -41,7 +41,7 @@ REACH = 25.0
 NOTABLE_GAIN = 0.5
 #: Variance over noise from which on a feature has hardly any, and values up to which incomplete
 #: data with such features is searched with free noise as well.
-NEARLY_NONE, FEW_VALUES = 10.0, 1e4
+NEARLY_NONE, FEW_VALUES = 25.0, 1e4
 #: Expected number of features below which a component is none.
 FEWEST_FEATURES = 1.5
 
