@@ -102,8 +102,8 @@ class Growth:
         together stay together: free noise finds its way to such features. It takes a second
         search, which only small data is worth.
         """
-        pooled = self.noise == "pooled" and samples.per_feature
-        if not pooled or samples.counts.sum() > FEW_VALUES:
+        has_holes = bool((samples.counts < samples.n_samples).any())
+        if self.noise != "pooled" or not has_holes or samples.counts.sum() > FEW_VALUES:
             return False
         return bool((samples.variance * state.noise.precision[0]).max() > NEARLY_NONE)
 
