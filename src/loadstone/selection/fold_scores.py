@@ -10,13 +10,14 @@ from loadstone.covariance.checks import check_weights
 from loadstone.covariance.scores import share_explained
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.estimators.sparse_pca import SparsePCA
-from loadstone.metrics.recovered_variance import held_out_recovery
 from loadstone.selection.folds import Fold, HeldOut
-from loadstone.selection.held_out import both_parts
+from loadstone.selection.held_out import both_parts, share_of_all
 from loadstone.selection.path_solver import loadings_of_sizes
 
 #: Sizes tried where none are given, and once more around the best of them.
 N_SIZES = 20
+#: Difference of two shares that rounding explains.
+SAME_SHARE = 1e-6
 
 
 def held_out_scores(
@@ -30,8 +31,7 @@ def held_out_scores(
         # What has to be read of a fold is read once for all sizes.
         others, held_out = both_parts(data, fold)
         return [
-            float(held_out_recovery(others.S, held_out, W)[-1])
-            for W in loadings_of_sizes(model, others, sizes)
+            share_of_all(others.S, held_out, W) for W in loadings_of_sizes(model, others, sizes)
         ]
     if isinstance(fold, HeldOut):
         return [fold.share_explained(W) for W in loadings_of_sizes(model, fold.train, sizes)]
@@ -70,13 +70,17 @@ def refuse_weightless(weights: Array | None, fold: Fold) -> None:
 
 
 def choose(scores: Array, rule: str) -> int:
-    """Position of the size to take, given scores of shape (n_sizes, n_folds)."""
-    best = int(np.argmax(scores.mean(axis=1)))
+    """Position of the size to take, given scores of shape (n_sizes, n_folds).
+
+    Of sizes that score the same it is the first.
+    """
+    mean = scores.mean(axis=1)
+    best = int(np.argmax(mean >= mean.max() - SAME_SHARE))
     if rule == "best" or scores.shape[1] < 2:
         return best
     loss = scores[best] - scores
     error = loss.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    return int(np.argmax(loss.mean(axis=1) <= error))
+    return int(np.argmax(loss.mean(axis=1) <= error + SAME_SHARE))
 
 
 def around(sizes: Array, best: int) -> Array:
