@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_diabetes, load_wine
 from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -111,7 +111,7 @@ def is_kept(row):
 
 def what_was_run(row):
     """The part of a row that says what was run."""
-    return {name: row.get(name) for name in ("line", "standardised", "seeds")}
+    return {name: row.get(name) for name in ("line", "standardised", "share", "seeds")}
 
 
 def count(name, design, seeds):
@@ -175,11 +175,21 @@ def overlapping_lines(seeds):
 
 
 def unequal(seeds):
-    count("heteroscedastic 1, M=30, T=300", lambda s: simulation1(s, 300, 30, spread=1.0), seeds)
-    known = known_scores(lambda s: simulation1(s, 300, 30, spread=1.0, with_scores=True), seeds)
-    row = {"line": "heteroscedastic 1, scores known", "seeds": [min(seeds), max(seeds)]}
-    keep({**row, **known})
+    """Noise deviations, or (one half) noise variances, that are ``exp(N(0, 1))`` of the paper's."""
+    for name, spread in {"1": 1.0, "1/2": 0.5}.items():
+        count(
+            f"heteroscedastic {name}, M=30, T=300",
+            lambda s, spread=spread: simulation1(s, 300, 30, spread=spread),
+            seeds,
+        )
+        row = {"line": f"heteroscedastic {name}, scores known", "seeds": [min(seeds), max(seeds)]}
+        if not is_kept(row):
+            keep({**row, **known_scores(lambda s, a=spread: unequal_scores(s, a), seeds)})
     count("t5, M=30, T=300", lambda s: simulation1(s, 300, 30, tails=5), seeds)
+
+
+def unequal_scores(seed, spread):
+    return simulation1(seed, 300, 30, spread=spread, with_scores=True)
 
 
 def noise_lines(seeds):
@@ -200,13 +210,18 @@ def weak(seeds):
         return simulation1(s, signal=1 / 8)
 
     count("simulation 1, signal/8", design, seeds)
-    right = 0
+    row = {"line": "simulation 1, signal/8, by rows", "standardised": False}
+    row["seeds"] = [min(seeds), max(seeds)]
+    if is_kept(row):
+        return
+    right, missed = 0, []
     for seed in seeds:
         X, _ = design(seed)
         folds = row_folds(X, 5, np.random.default_rng(seed))
-        right += held_out_likelihood(folds, SparseFactors().growth().models).best == 2
-    row = {"line": "simulation 1, signal/8, by rows", "standardised": False}
-    keep({**row, "seeds": [min(seeds), max(seeds)], "bayes": {"right_number": int(right)}})
+        best = held_out_likelihood(folds, SparseFactors().growth().models).best
+        right += best == 2
+        missed += [seed] if best != 2 else []
+    keep({**row, "bayes": {"right_number": int(right), "missed": missed}})
 
 
 def inclusion(seeds):
@@ -226,13 +241,15 @@ def inclusion(seeds):
             for b in np.unique(bins)
         ]
         kept = P > 0.5
-        false = 1 - truth[kept].mean()
-        print(
-            f"inclusion, noise log-sd {spread}: Brier {np.mean((P - truth) ** 2):.3f}, "
-            f"ECE {sum(gaps):.3f}, FDR {false:.2f}, power {truth[kept].sum() / truth.sum():.2f}, "
-            f"r {sizes}/{len(seeds)}",
-            flush=True,
-        )
+        row = {"line": f"inclusion, noise log-sd {spread}", "seeds": [min(seeds), max(seeds)]}
+        found = {
+            "brier": float(np.mean((P - truth) ** 2)),
+            "calibration_error": float(sum(gaps)),
+            "false": float(1 - truth[kept].mean()),
+            "power": float(truth[kept].sum() / truth.sum()),
+            "right_number": int(sizes),
+        }
+        keep({**row, **found})
 
 
 def speed(_):
@@ -246,8 +263,8 @@ def speed(_):
             start = time.process_time()
             fit = solver(S, 5 if X.shape[1] > 1000 else None)
             took = time.process_time() - start
-            kind = type(solver).__name__
-            print(f"{name:12s} {kind:14s} {took:6.2f} s, r = {fit.model.n_components}", flush=True)
+            row = {"line": f"speed, {name}", "model": type(solver).__name__}
+            keep({**row, "cpu_seconds": took, "components": fit.model.n_components})
 
 
 # Missing values.
@@ -300,61 +317,85 @@ def soft_imputed(Y, n_steps=25, max_iter=300, seed=0):
 
 
 def imputation(seeds):
-    designs = {"6.1": two_factors, "overlapping": lambda s: overlapping(s, r=3)}
+    true_models(seeds)
+    for name, n_masks in MASKS.items():
+        real_imputation(name, range(7001, 7001 + n_masks))
+
+
+def true_models(seeds):
+    """Errors over those of the true model, where there is one."""
+    designs = {"6.1": two_factors, "three overlapping": lambda s: overlapping(s, r=3)}
     models = {"bayes": SparseProbabilisticPCA, "l0": SparseNoisyPCA}
-    for name, design in designs.items():
-        for share in (0.05, 0.2):
-            ratios = {label: [] for label in models}
-            for seed in seeds:
-                X, W = design(seed)
-                Y, holes = with_holes(X, share, seed)
-                oracle = rmse(conditional_means(Y, W, np.ones(X.shape[1])), X, holes)
-                for label, cls in models.items():
-                    ratios[label].append(rmse(cls().fit(Y).impute(Y), X, holes) / oracle)
-            parts = [
-                f"{label} {np.mean(r):.3f} (worst {np.max(r):.3f})" for label, r in ratios.items()
-            ]
-            print(
-                f"{name}, {share:.0%} missing, error over that of the truth: {'  '.join(parts)}",
-                flush=True,
-            )
-    glass_imputation()
+    for (name, design), share in product(designs.items(), SHARES[:2]):
+        row = {"line": f"imputation, {name}", "share": share, "seeds": [min(seeds), max(seeds)]}
+        if is_kept(row):
+            continue
+        ratios = {label: [] for label in models}
+        for seed in seeds:
+            X, W = design(seed)
+            Y, holes = with_holes(X, share, seed)
+            oracle = rmse(conditional_means(Y, W, np.ones(X.shape[1])), X, holes)
+            for label, cls in models.items():
+                ratios[label].append(rmse(cls().fit(Y).impute(Y), X, holes) / oracle)
+        found = {label: {"mean": float(np.mean(r)), "worst": max(r)} for label, r in ratios.items()}
+        keep({**row, "over_truth": found})
 
 
 def rmse(filled, X, holes):
     return float(np.sqrt(np.mean((filled - X)[holes] ** 2)))
 
 
-def glass_imputation(n_masks=5):
-    X = real_data("glass")
+#: Shares of values that are taken away.
+SHARES = (0.05, 0.2, 0.5)
+#: Complete tables of real data, and the number of masks of each.
+MASKS = {"glass": 5, "wine": 3, "diabetes": 2}
+
+
+def iterative(Y):
+    return IterativeImputer(max_iter=30, random_state=0).fit_transform(Y)
+
+
+def of_model(model):
+    return lambda Y: model.fit(Y).impute(Y)
+
+
+IMPUTERS = {
+    "bayes": of_model(SparseProbabilisticPCA(standardize=True)),
+    "l0": of_model(SparseNoisyPCA(standardize=True)),
+    "IterativeImputer": iterative,
+    "soft-impute": soft_imputed,
+}
+
+
+def real_imputation(name, seeds):
+    """Root mean squared errors in standard deviations of the features, mean over masks."""
+    X = real_data(name)
     if X is None:
         return
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    methods = {
-        "bayes": lambda Y: SparseProbabilisticPCA(standardize=True).fit(Y).impute(Y),
-        "l0": lambda Y: SparseNoisyPCA(standardize=True).fit(Y).impute(Y),
-        "IterativeImputer": lambda Y: IterativeImputer(max_iter=30, random_state=0).fit_transform(
-            Y
-        ),
-        "soft-impute": soft_imputed,
-    }
-    for share in (0.05, 0.2, 0.5):
-        errors = {label: [] for label in methods}
-        for seed in range(7001, 7001 + n_masks):
+    for share in SHARES:
+        row = {"line": f"imputation, {name}", "share": share, "seeds": [min(seeds), max(seeds)]}
+        if is_kept(row):
+            continue
+        errors = {label: [] for label in IMPUTERS}
+        for seed in seeds:
             Y, holes = with_holes(X, share, seed)
-            for label, method in methods.items():
+            for label, method in IMPUTERS.items():
                 errors[label].append(rmse(method(Y), X, holes))
-        parts = "  ".join(f"{label} {np.mean(e):.3f}" for label, e in errors.items())
-        print(f"glass, {share:.0%} missing, RMSE in standard deviations: {parts}", flush=True)
+        keep({**row, "rmse": errors, "shape": list(X.shape)})
 
 
 # Real data.
 
 
+#: Data that comes with scikit-learn.
+PACKAGED = {"wine": load_wine, "diabetes": load_diabetes}
+
+
 def real_data(name):
     folder = Path(os.environ.get("LOADSTONE_DATA", "../shared/data"))
-    if name == "wine":
-        return load_wine().data
+    if name in PACKAGED:
+        return PACKAGED[name]().data
     file = {
         "glass": "glass",
         "control charts": "synthetic_control",
@@ -435,31 +476,25 @@ def n_splits(X):
 
 
 def bayes_walk(S, test, most):
-    """Held-out densities of 1, 2, ... components, and the model that the bound chooses.
-
-    Densities of the models as they are returned, then of posterior means, in which no loading is
-    exactly zero (``inclusion_threshold=0, refit=False``).
-    """
+    """Held-out densities of 1, 2, ... components, and the fit that the bound chooses."""
     samples, solver = samples_of(S), SparseFactors()
-    growth, densities, averages, best = solver.growth(), [], [], None
+    growth, densities, best = solver.growth(), [], None
     for state in growth.sequence(samples):
         clean = growth.cleaned(samples, state)
         fit = solver.finished(samples, Found(clean, {clean.n_components: clean}), Counter())
-        densities.append(density(fit.model, test))
-        averaged = FactorModel(clean.law.mean[0].T, 1.0 / clean.noise.precision[0])
-        averages.append(density(averaged, test))
+        densities.append(density(fit.predictive, test))
         if best is None or fit.lower_bound > best.lower_bound:
             best = fit
         null = state.n_components > 1 and clean.n_components < state.n_components - 1
         if state.n_components == most or null:
             break
-    return densities[1:], averages[1:], best.model
+    return densities[1:], best.predictive, best.model
 
 
 def l0_walk(S, test, most):
     solver = L0Search(noise="free")
     fit = solver(S, range(most + 1))
-    return [density(fit.model, test)], None, fit.model
+    return [density(fit.model, test)], fit.model, fit.model
 
 
 WALKS = {"bayes": bayes_walk, "l0": l0_walk}
@@ -485,8 +520,6 @@ def agreement(one, two):
 
 def up_to(most, densities):
     """A curve of ``most`` sizes: where a walk ended, it stays."""
-    if densities is None:
-        return None
     return np.pad(densities, (0, most - len(densities)), mode="edge")
 
 
@@ -500,17 +533,17 @@ def real_row(name, label):
     start = time.process_time()
     model = walk(whole, np.zeros((2, X.shape[1])), most)[-1]
     seconds = time.process_time() - start
-    chosen, rows, best, averaged, cosines = [], [], [], [], []
+    chosen, zeros, rows, best, cosines = [], [], [], [], []
     for _ in range(n_splits(X)):
         part = rng.permutation(len(X)) % 2 == 0
         found = []
         for half in (part, ~part):
             train, test, varies = scaled_halves(X, half)
-            densities, averages, fit = walk(covariance_of(train)[0], test, most)
-            chosen.append(density(fit, test))
+            densities, predictive, fit = walk(covariance_of(train)[0], test, most)
+            chosen.append(density(predictive, test))
+            zeros.append(density(fit, test))
             rows.append(by_rows(label, train, densities, most))
             best.append(up_to(most, densities))
-            averaged.append(up_to(most, averages))
             W = np.zeros((X.shape[1], fit.n_components))
             W[varies] = fit.loadings
             found.append(W)
@@ -527,7 +560,7 @@ def real_row(name, label):
         "by_rows": None if None in rows else float(np.mean(rows)),
         "best": float(curve.max()),
         "best_size": int(np.argmax(curve)) + 1,
-        "averaged": None if averaged[0] is None else float(np.mean(averaged, axis=0).max()),
+        "zeros_set": float(np.mean(zeros)),
         "stability": float(np.mean(cosines)),
         "seconds": seconds,
     }
@@ -573,7 +606,7 @@ def real_table(rows):
     """Markdown of the rows of real data."""
     found = {(row["data"], row["model"]): row for row in rows if "data" in row}
     names = ("data", "model", "components", "features of each", "by bound", "by rows")
-    head = f"| {' | '.join(names)} | at best size | posterior means | stability |"
+    head = f"| {' | '.join(names)} | at best size | zeros set | stability |"
     lines = [head, "|---" * 9 + "|"]
     labels = (*WALKS, "FactorAnalysis", "PCA")
     kept = [found.get((name, label)) for name in NAMES for label in labels]
@@ -598,7 +631,38 @@ def known_truth_table(rows):
     return "\n".join(lines) + "\n"
 
 
-TABLES = {"real_data.md": real_table, "known_truth.md": known_truth_table}
+def imputation_table(rows):
+    """Markdown of errors of imputed values of real data, the smallest of each line in bold."""
+    kept = [row for row in rows if "rmse" in row]
+    lines = [f"| data | missing | {' | '.join(IMPUTERS)} |", "|---" * (2 + len(IMPUTERS)) + "|"]
+    for row in sorted(kept, key=lambda row: list(MASKS).index(data_of(row))):
+        n, d = row["shape"]
+        errors = [f"{np.mean(row['rmse'][label]):.3f}" for label in IMPUTERS]
+        marked = [f"**{one}**" if one == min(errors) else one for one in errors]
+        lines.append(f"| {data_of(row)} {n} x {d} | {row['share']:.0%} | {' | '.join(marked)} |")
+    return "\n".join(lines) + "\n"
+
+
+def over_truth_table(rows):
+    """Markdown of errors of imputed values over those of the true model."""
+    lines = ["| data | missing | bayes: mean, worst | l0: mean, worst |", "|---" * 4 + "|"]
+    for row in rows:
+        if "over_truth" in row:
+            parts = [f"{one['mean']:.3f}, {one['worst']:.3f}" for one in row["over_truth"].values()]
+            lines.append(f"| {data_of(row)} | {row['share']:.0%} | {' | '.join(parts)} |")
+    return "\n".join(lines) + "\n"
+
+
+def data_of(row):
+    return row["line"].removeprefix("imputation, ")
+
+
+TABLES = {
+    "real_data.md": real_table,
+    "known_truth.md": known_truth_table,
+    "imputation.md": imputation_table,
+    "imputation_over_truth.md": over_truth_table,
+}
 
 
 def cells(row):
@@ -615,8 +679,8 @@ def cells(row):
     stability = f"{row['stability']:.2f}" if row["model"] in WALKS else ""
     # What an earlier model gave is marked.
     model = row["model"] + ("*" if row.get("former") else "")
-    averaged = "" if row.get("averaged") is None else f"{row['averaged']:.2f}"
-    return [f"{row['data']} {n} x {d}", model, *own, best, averaged, stability]
+    zeros = f"{row['zeros_set']:.2f}" if "zeros_set" in row else ""
+    return [f"{row['data']} {n} x {d}", model, *own, best, zeros, stability]
 
 
 LINES = {

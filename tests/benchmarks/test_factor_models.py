@@ -18,7 +18,9 @@ def benchmark():
     return module
 
 
-@pytest.mark.parametrize("name", ["real_data.md", "known_truth.md"])
+@pytest.mark.parametrize(
+    "name", ["real_data.md", "known_truth.md", "imputation.md", "imputation_over_truth.md"]
+)
 def test_tables_come_from_the_results(benchmark, name):
     rows = benchmark.rows_of(ROOT / "benchmarks" / "factor_models.jsonl")
     made = benchmark.TABLES[name](rows)

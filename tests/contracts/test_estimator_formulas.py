@@ -32,6 +32,14 @@ def dense_model(model):
     return W, W @ W.T + np.diag(np.broadcast_to(model.noise_variance_, 12))
 
 
+def dense_predictive(model):
+    """The same of new samples, which a posterior describes by other loadings than are shown."""
+    if "predictive_loadings_" not in vars(model):
+        return dense_model(model)
+    W = model.predictive_loadings_.T
+    return W, W @ W.T + np.diag(np.broadcast_to(model.predictive_noise_, 12))
+
+
 @STANDARDIZE
 @pytest.mark.parametrize("subject", COMPONENTS)
 def test_attributes_are_what_their_formulas_say(subject, standardize):
@@ -95,7 +103,7 @@ def test_score(subject, standardize):
     mean, scale = moments(standardize)
     X = small_data(3)
     if hasattr(model, "noise_variance_"):
-        C = dense_model(model)[1] * np.outer(scale, scale)
+        C = dense_predictive(model)[1] * np.outer(scale, scale)
         expected = multivariate_normal(mean, C).logpdf(X).mean()
     else:
         W, Z = model.components_.T, (X - mean) / scale
@@ -110,23 +118,24 @@ def test_noise_models(subject, standardize):
     model = fitted(subject, standardize)
     mean, scale = moments(standardize)
     X = small_data(3)
-    W, C = dense_model(model)
-    in_units = C * np.outer(scale, scale)
+    in_units = dense_predictive(model)[1] * np.outer(scale, scale)
     np.testing.assert_allclose(model.get_covariance(), in_units)
     np.testing.assert_allclose(model.get_precision(), np.linalg.inv(in_units), atol=1e-9)
     np.testing.assert_allclose(
         model.score_samples(X), multivariate_normal(mean, in_units).logpdf(X)
     )
+    W, C = dense_model(model)
     M = np.eye(W.shape[1]) - W.T @ np.linalg.solve(C, W)
     np.testing.assert_allclose(model.latent_std(X), np.tile(np.sqrt(np.diag(M)), (60, 1)))
     # A missing value: everything conditional on the features that were seen.
     seen = np.arange(12) != 5
     holes = X[:3].copy()
     holes[:, 5] = np.nan
-    z = ((X[:3] - mean) / scale)[:, seen] @ np.linalg.solve(C[np.ix_(seen, seen)], W[seen])
+    Z = ((X[:3] - mean) / scale)[:, seen]
+    z = Z @ np.linalg.solve(C[np.ix_(seen, seen)], W[seen])
     np.testing.assert_allclose(model.transform(holes), z, atol=1e-9)
-    filled = X[:3].copy()
-    filled[:, 5] = mean[5] + scale[5] * (z @ W[5])
+    filled, C = X[:3].copy(), dense_predictive(model)[1]
+    filled[:, 5] = mean[5] + scale[5] * (Z @ np.linalg.solve(C[np.ix_(seen, seen)], C[seen, 5]))
     np.testing.assert_allclose(model.impute(holes), filled)
     np.testing.assert_allclose(model.impute(np.ma.masked_array(X[:3], np.isnan(holes))), filled)
     with pytest.raises(TypeError, match="X is sparse"):

@@ -132,9 +132,11 @@ def test_reconstruction_and_score_are_least_squares(projection, X, centred):
 
 
 def test_likelihood_is_that_of_the_normal_distribution(likelihood, X):
-    W = model_loadings(likelihood)
+    W, noise = model_loadings(likelihood), likelihood.noise_variance_
+    if "predictive_loadings_" in vars(likelihood):
+        W, noise = likelihood.predictive_loadings_.T, likelihood.predictive_noise_
     scale = X.std(axis=0, ddof=1) if likelihood.scale_ is not None else np.ones(9)
-    C = np.outer(scale, scale) * (W @ W.T + likelihood.noise_variance_ * np.eye(9))
+    C = np.outer(scale, scale) * (W @ W.T + noise * np.eye(9))
     expected = multivariate_normal(X.mean(axis=0), C).logpdf(X)
     np.testing.assert_allclose(likelihood.score_samples(X), expected, rtol=1e-8)
     np.testing.assert_allclose(likelihood.score_samples(sparse.csr_array(X)), expected, rtol=1e-8)

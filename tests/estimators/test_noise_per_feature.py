@@ -34,9 +34,9 @@ def test_both_factors_are_found_whatever_the_scale(data, noise, standardize):
 @pytest.mark.parametrize("standardize", [False, True])
 def test_densities_are_those_of_the_dense_gaussian(data, standardize):
     model = SparseProbabilisticPCA(**NEW, standardize=standardize).fit(data)
-    W = model.components_.T * model.component_strength_
+    W = model.predictive_loadings_.T
     scale = np.ones(10) if model.scale_ is None else model.scale_
-    C = (W @ W.T + np.diag(model.noise_variance_)) * np.outer(scale, scale)
+    C = (W @ W.T + np.diag(model.predictive_noise_)) * np.outer(scale, scale)
     expected = multivariate_normal(model.mean_, C).logpdf(data)
     np.testing.assert_allclose(model.score_samples(data), expected, rtol=1e-9)
     np.testing.assert_allclose(model.get_covariance(), C)
@@ -66,3 +66,16 @@ def test_a_vector_of_noise_is_saved(data, tmp_path):
     again = load_model(save_model(model, tmp_path / "m.npz"))
     np.testing.assert_array_equal(again.noise_variance_, model.noise_variance_)
     np.testing.assert_array_equal(again.transform(data), model.transform(data))
+    np.testing.assert_array_equal(again.score_samples(data), model.score_samples(data))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_posterior_predicts_better_than_its_zeros(seed):
+    # Weak loadings and few samples: much is not certain, and still worth something.
+    rng = np.random.default_rng(seed)
+    W = rng.normal(size=(3, 30)) * (rng.random((3, 30)) < 0.6)
+    train, test = (rng.normal(size=(n, 3)) @ W + rng.normal(size=(n, 30)) for n in (40, 4000))
+    model = SparseProbabilisticPCA(3).fit(train)
+    W = model.components_.T * model.component_strength_
+    shown = multivariate_normal(model.mean_, W @ W.T + np.diag(model.noise_variance_))
+    assert model.score(test) > shown.logpdf(test).mean() + 0.1

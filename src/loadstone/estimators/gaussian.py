@@ -31,7 +31,7 @@ from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restric
 from loadstone.solvers.model_progress import of_sizes
 from loadstone.solvers.row_densities import row_densities
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
-from loadstone.solvers.wide_model import fit_among, noise_left_out
+from loadstone.solvers.wide_model import fit_among, of_all_features
 
 #: What the documentation says of every Gaussian model.
 MODEL: dict[str, Attribute] = {
@@ -98,6 +98,10 @@ class GaussianComponents(Components):
         W = self.components_.T.astype(np.float64) * self.component_strength_
         return FactorModel(W, self.noise_variance_)
 
+    def _predictive(self) -> FactorModel:
+        """The model of new samples, which densities, imputation and draws go by."""
+        return self._model()
+
     def transform(self, X: Any) -> Any:
         """Posterior means of the scores.
 
@@ -111,29 +115,28 @@ class GaussianComponents(Components):
         scores : ndarray or Dask array of shape (n_samples, n_components)
             Lazy where ``X`` is a Dask array.
         """
-        model = self._model()
+        return like(X, self._scores(X, self._model()))
+
+    def _scores(self, X: Any, model: FactorModel) -> Any:
+        """Posterior means of the scores of ``model``."""
         rows = check_new_rows(self, X, allow_nan=True, lazy=True)
+        dtype, V = float_dtype(rows.dtype), model.scores_matrix()
         if has_missing(rows):
-            scores = model.observed_scores(*self._centred(rows)).mean
-            return like(X, scores.astype(float_dtype(rows.dtype)))
-        if is_dask(rows):
-            return like(X, self._lazy_scores(rows))
-        return like(X, project(rows, self._scores_matrix(), self.mean_, self.scale_))
+            return model.observed_scores(*self._centred(rows)).mean.astype(dtype)
+        if not is_dask(rows):
+            return project(rows, V, self.mean_, self.scale_)
+
+        def of_block(block: Any, V: Array, offset: Array) -> Array:
+            """Scores of one block, which may or may not have holes."""
+            if not sparse.issparse(block) and np.isnan(block).any():
+                return model.observed_scores(*self._centred(block)).mean.astype(V.dtype)
+            return project_block(block, V, offset)
+
+        V = (V if self.scale_ is None else V / self.scale_[:, None]).astype(dtype)
+        return lazily(of_block, rows, V, (self.mean_ @ V).astype(dtype))
 
     def _scores_matrix(self) -> Array:
         return self._model().scores_matrix()
-
-    def _lazy_scores(self, rows: Any) -> Any:
-        dtype = float_dtype(rows.dtype)
-        V, offset = self._affine(self._model().scores_matrix())
-        V, offset = V.astype(dtype), offset.astype(dtype)
-        return lazily(self._block_scores, rows, V, offset)
-
-    def _block_scores(self, block: Any, V: Array, offset: Array) -> Array:
-        """Scores of one block of a Dask array, which may or may not have holes."""
-        if not sparse.issparse(block) and np.isnan(block).any():
-            return self._model().observed_scores(*self._centred(block)).mean.astype(V.dtype)
-        return project_block(block, V, offset)
 
     def latent_std(self, X: Any) -> Array:
         """Posterior standard deviations of the scores.
@@ -168,7 +171,10 @@ class GaussianComponents(Components):
             ``mean + W z``. For the projection on the components see ``reconstruct``.
         """
         model = self._model()
-        Z = check_scores(X, self.components_.shape[0])
+        return self._expected(check_scores(X, self.components_.shape[0]), model)
+
+    def _expected(self, Z: Any, model: FactorModel) -> Any:
+        """``mean + W z`` in the units of the data."""
         back = model.loadings.T if self.scale_ is None else model.loadings.T * self.scale_
         dtype = float_dtype(Z.dtype)
         return Z @ back.astype(dtype) + self.mean_.astype(dtype)
@@ -190,7 +196,8 @@ class GaussianComponents(Components):
         if sparse.issparse(rows):
             msg = "X is sparse, and the result would be dense; convert it with X.toarray() where it fits"
             raise TypeError(msg)
-        return np.where(np.isnan(rows), self.inverse_transform(self.transform(X)), rows)
+        model = self._predictive()
+        return np.where(np.isnan(rows), self._expected(self._scores(X, model), model), rows)
 
     def score_samples(self, X: Any) -> Array:
         """Log density of every sample under the model.
@@ -205,7 +212,7 @@ class GaussianComponents(Components):
         log_density : ndarray of shape (n_samples,)
             In the units of ``X``, whether the model standardizes or not.
         """
-        model = self._model()
+        model = self._predictive()
         rows = check_new_rows(self, X, allow_nan=True)
         if has_missing(rows):
             values, observed = self._centred(rows)
@@ -238,7 +245,7 @@ class GaussianComponents(Components):
         covariance : ndarray of shape (n_features, n_features)
             ``W W'`` with the noise variances added to its diagonal.
         """
-        C = self._model().covariance()
+        C = self._predictive().covariance()
         return C if self.scale_ is None else C * np.multiply.outer(self.scale_, self.scale_)
 
     def get_precision(self) -> Array:
@@ -249,7 +256,7 @@ class GaussianComponents(Components):
         precision : ndarray of shape (n_features, n_features)
             In the units of the data.
         """
-        P = self._model().precision()
+        P = self._predictive().precision()
         return P if self.scale_ is None else P / np.multiply.outer(self.scale_, self.scale_)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -267,7 +274,7 @@ class GaussianComponents(Components):
         X : ndarray of shape (n_samples, n_features)
             Independent samples.
         """
-        X = self._model().sample(check_random_state(random_state), n_samples)
+        X = self._predictive().sample(check_random_state(random_state), n_samples)
         return (X if self.scale_ is None else X * self.scale_) + self.mean_
 
     def __sklearn_tags__(self) -> Any:
@@ -275,11 +282,6 @@ class GaussianComponents(Components):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._allows_missing
         return tags
-
-    def _affine(self, V: Array) -> tuple[Array, Array]:
-        """``V / scale``, and what the mean of the data is mapped to by it."""
-        V = V if self.scale_ is None else V / self.scale_[:, None]
-        return V, self.mean_ @ V
 
     def _centred(self, X: Any) -> tuple[Array, Array]:
         """Centred, scaled values with zeros for those that are missing, and which are not."""
@@ -291,37 +293,29 @@ class GaussianComponents(Components):
 def _described(fitted: FittedModel, data: Reading, varying: Array) -> Found:
     """The model on all features as components of the (imputed) data."""
     n_features, dtype = data.n_features, data.S.dtype
-    W = spread(fitted.model.loadings, varying, n_features)
+    model = of_all_features(data.S, fitted.model, varying)
+    predictive = of_all_features(data.S, fitted.predictive or fitted.model, varying)
+    W = model.loadings
     strengths = np.linalg.norm(W, axis=0)
-    noise = _noise_of_all(fitted.model, varying, data)
     if fitted.location is not None:
-        data = _relocated(data, FactorModel(W, noise), spread(fitted.location, varying, n_features))
+        data = _relocated(data, predictive, spread(fitted.location, varying, n_features))
     free = [LoadingConstraint(n_features, n_features)] * W.shape[1]
+    values = {"component_strength_": strengths, "noise_variance_": model.noise_variance}
+    if fitted.predictive is not None:
+        values["predictive_loadings_"] = predictive.loadings.T
+        values["predictive_noise_"] = predictive.noise_variance
+    per_loading = {
+        name: spread(of_varying, varying, n_features).T.astype(dtype)
+        for name, of_varying in fitted.per_loading.items()
+    }
     return Found(
         loadings=signed((W / strengths).astype(dtype), free),
         searches=fitted.searches,
-        values={
-            "component_strength_": strengths,
-            "noise_variance_": noise,
-            **{
-                name: spread(values, varying, n_features).T.astype(dtype)
-                for name, values in fitted.per_loading.items()
-            },
-            **fitted.attributes,
-        },
+        values={**values, **per_loading, **fitted.attributes},
         shortfall=fitted.shortfall,
         told=fitted.told,
         data=data,
     )
-
-
-def _noise_of_all(model: FactorModel, varying: Array, data: Reading) -> float | Array:
-    """Noise of all features; one that does not vary gets the mean of the others."""
-    if np.ndim(model.noise_variance) == 0:
-        return float(model.noise_variance)
-    noise = np.full(data.n_features, float(np.mean(model.noise_variance)))
-    noise[varying] = model.noise_variance
-    return noise_left_out(data.S, noise, varying)
 
 
 def _relocated(data: Reading, model: FactorModel, location: Array) -> Reading:

@@ -220,7 +220,7 @@ class SparseNoisyPCA(GaussianComponents):
             fit = search(data, choice.sizes, of_descents(task.report), choice.held_out)
             return choice.described(fitted_l0(fit, S, holes, asked))
         refuse_beyond_the_paper(self.noise, self.n_penalties, holes)
-        path = self._published_path(n_candidates)
+        path = PublishedPath.of(self.get_params(deep=False), n_candidates)
         surface = path(S, self.n_components, task.rng, of_models(task.report))
         return fitted_path(surface, S, asked)
 
@@ -245,20 +245,6 @@ class SparseNoisyPCA(GaussianComponents):
             noise="free" if free else self.noise,
             gamma=0.0 if self.penalty == "bic" else self.ebic_gamma,
             penalty=None if by_name else float(self.penalty),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_candidates=n_candidates,
-        )
-
-    def _published_path(self, n_candidates: int) -> PublishedPath:
-        return PublishedPath(
-            penalize=self.penalize,
-            criterion=self.penalty,
-            gamma=self.ebic_gamma,
-            n_penalties=self.n_penalties or 0,
-            limits=self.penalty_range,
-            init=self.init,
-            n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
             n_candidates=n_candidates,

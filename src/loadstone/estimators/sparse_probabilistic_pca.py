@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
+
+from sklearn.utils.validation import check_is_fitted
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.covariance import Array, Covariance
@@ -14,6 +16,7 @@ from loadstone.estimators.found import Task
 from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE, SHARE
 from loadstone.registry import About
+from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.fitted import fitted_factors
 from loadstone.solvers.factor_models.noise import NOISES
 from loadstone.solvers.factor_models.sizes import ordered_size
@@ -98,6 +101,10 @@ class SparseProbabilisticPCA(GaussianComponents):
         Probability that a loading is not zero, before the zero rule. With the paper's priors:
         what the zero rule kept, or in the published model a probability at even odds that is
         far too high for small loadings.
+    predictive_loadings_ : ndarray of shape (n_expected, n_features)
+        Expected loadings ``W'`` of the posterior, none of them set to zero.
+    predictive_noise_ : float or ndarray of shape (n_features,)
+        Noise around them. Densities, imputed values and draws are those of this model.
     mean_ : ndarray of shape (n_features,)
         Posterior mean of the data's mean.
     lower_bound_ : float
@@ -144,6 +151,11 @@ class SparseProbabilisticPCA(GaussianComponents):
     and changing its unit changes nothing else. Complete data enters through products with its
     covariance alone, and no compiled code is needed.
 
+    A new sample has the expected loadings of the posterior and, as noise, that of its feature and
+    what is not known of loadings and mean: the covariance of the posterior predictive law.
+    ``components_`` and ``transform`` go by the loadings that are certain. In the published model
+    both are the same.
+
     References
     ----------
     Guan, Y., & Dy, J. (2009). Sparse probabilistic principal component analysis.
@@ -183,6 +195,8 @@ class SparseProbabilisticPCA(GaussianComponents):
     max_iter: int = 1000
     tol: float = 1e-7
 
+    predictive_loadings_: ClassVar[Array]
+    predictive_noise_: ClassVar[Any]
     components_std_: ClassVar[Array]
     inclusion_: ClassVar[Array]
     lower_bound_: ClassVar[float]
@@ -230,6 +244,10 @@ class SparseProbabilisticPCA(GaussianComponents):
         published: dict[str, Any] = {"noise": "shared", "max_iter": 500, "tol": 1e-6}
         return cls(n_components, prior=prior, **(published | options))
 
+    def _predictive(self) -> FactorModel:
+        check_is_fitted(self)
+        return FactorModel(self.predictive_loadings_.T, self.predictive_noise_)
+
     def _units_matter(self) -> bool:
         return self.noise == "shared"
 
@@ -258,7 +276,8 @@ class SparseProbabilisticPCA(GaussianComponents):
         from loadstone.solvers.variational_bayes.published import PublishedSearch
 
         search = PublishedSearch(**self._fields_of(PublishedSearch))
-        return search(S, holes, self.n_components, task.rng, task.iteration)
+        fitted = search(S, holes, self.n_components, task.rng, task.iteration)
+        return replace(fitted, predictive=fitted.model)
 
     def _fields_of(self, solver: type) -> dict[str, Any]:
         """The parameters that a solver has by the same names."""

@@ -27,6 +27,8 @@ class FittedModel:
     ----------
     model : FactorModel
         Loadings in the order of the components, and noise.
+    predictive : FactorModel or None
+        Model of new samples; ``None`` where it is ``model``.
     location : ndarray of shape (n_varying,) or None
         Mean relative to the column means; ``None`` where they are the mean.
     searches : tuple of Loadings
@@ -44,6 +46,7 @@ class FittedModel:
 
     model: FactorModel
     searches: tuple[Loadings, ...]
+    predictive: FactorModel | None = None
     location: Array | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     per_loading: dict[str, Array] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,18 @@ class PublishedPath:
     max_iter: int = 1000
     tol: float = 1e-7
     n_candidates: int | None = None
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any], n_candidates: int) -> PublishedPath:
+        """The search behind the parameters of an estimator."""
+        alike = ("penalize", "n_penalties", "init", "n_init", "max_iter", "tol")
+        return cls(
+            **{name: parameters[name] for name in alike},
+            criterion=parameters["penalty"],
+            gamma=parameters["ebic_gamma"],
+            limits=parameters["penalty_range"],
+            n_candidates=n_candidates,
+        )
 
     def __call__(
         self,

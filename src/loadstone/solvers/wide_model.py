@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance, SampleGram, Support
+from loadstone.covariance import Covariance, SampleGram, Support
 from loadstone.covariance.working_set import Looked, Prices, Wanted, search_among
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.fitted_model import FittedModel
+from loadstone.solvers.fitted_model import FittedModel, spread
 
 #: Passes in which all features are asked: every one of them means another fit.
 N_PRICINGS = 2
@@ -79,9 +79,18 @@ def _with_noise_of_all(S: SampleGram, features: Support, fitted: FittedModel) ->
     return replace(fitted, model=FactorModel(fitted.model.loadings, noise))
 
 
-def noise_left_out(S: Covariance, noise: Array, features: Support) -> Array:
-    """Noise of each feature: those left out of a wide search keep their variance."""
+def of_all_features(S: Covariance, model: FactorModel, features: Support) -> FactorModel:
+    """``model``, which knows some ``features``, on all features of ``S``.
+
+    The others have no loadings. One that does not vary gets the mean of their noise; one left out
+    of a wide search keeps its variance.
+    """
+    loadings = spread(model.loadings, features, S.n_features)
+    if np.ndim(model.noise_variance) == 0:
+        return FactorModel(loadings, model.noise_variance)
+    noise = np.full(S.n_features, float(np.mean(model.noise_variance)))
+    noise[features] = model.noise_variance
     if isinstance(S, SampleGram):
         left_out = np.setdiff1d(np.flatnonzero(~S.moments.constant), features)
         noise[left_out] = S.diagonal()[left_out]
-    return noise
+    return FactorModel(loadings, noise)

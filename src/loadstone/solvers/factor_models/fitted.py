@@ -17,6 +17,7 @@ def fitted_factors(fit: FactorFit, asked: int | None) -> FittedModel:
     inclusion = (W != 0).astype(np.float64) if fit.inclusion is None else fit.inclusion
     return FittedModel(
         model=fit.model,
+        predictive=fit.predictive,
         location=fit.location,
         searches=(Loadings(W, fit.bounds, fit.n_iter, fit.stop),),
         shortfall=None if fit.stop is Stop.CALLBACK else shortfall(W.shape[1], asked),

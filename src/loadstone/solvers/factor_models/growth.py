@@ -15,6 +15,7 @@ from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.noise import Noise, largest_shape
 from loadstone.solvers.factor_models.point_normal import PointNormal
+from loadstone.solvers.factor_models.predictive import predictive_model
 from loadstone.solvers.factor_models.rounds import (
     OnRound,
     Rounds,
@@ -38,6 +39,9 @@ MAX_UNMIXINGS = 3
 REACH = 25.0
 #: Gain of the bound below which un-mixing once more is not tried.
 NOTABLE_GAIN = 0.5
+#: Variance over noise from which on a feature has hardly any, and values up to which incomplete
+#: data with such features is searched with free noise as well.
+NEARLY_NONE, FEW_VALUES = 25.0, 1e4
 #: Expected number of features below which a component is none.
 FEWEST_FEATURES = 1.5
 
@@ -78,19 +82,48 @@ class Growth:
         """
         state = self.empty(samples)
         yield state
+        freed: Iterator[State] | None = None
         while True:
             if state.n_components + 1 < smallest:
                 state = self.rounds(samples, self._birth(samples, state), on_round)[0]
             else:
                 state = self.grown(samples, state, on_round)
+            if freed is None and self._holds_back(samples, state):
+                freed = self._freed(samples, on_round, state.n_components)
+            if freed is not None:
+                rival = self._pooled(samples, next(freed), on_round)
+                state = max(state, rival, key=lambda s: float(s.bound[0]))
             yield state
+
+    def _holds_back(self, samples: Samples, state: State) -> bool:
+        """Whether the pool may keep features of incomplete data from noise that hardly is one.
+
+        Holes blur the correlations that searches start from, and noises that are learned
+        together stay together: free noise finds its way to such features. It takes a second
+        search, which only small data is worth.
+        """
+        has_holes = bool((samples.counts < samples.n_samples).any())
+        if self.noise != "pooled" or not has_holes or samples.counts.sum() > FEW_VALUES:
+            return False
+        return bool((samples.variance * state.noise.precision[0]).max() > NEARLY_NONE)
+
+    def _freed(self, samples: Samples, on_round: OnRound | None, size: int) -> Iterator[State]:
+        """Models of ``size``, ``size + 1``, ... components, found with free noise."""
+        states = replace(self, noise="free").sequence(samples, on_round, size)
+        return (state for state in states if state.n_components >= size)
+
+    def _pooled(self, samples: Samples, state: State, on_round: OnRound | None) -> State:
+        """A model that was found with free noise, with the noise pooled."""
+        largest = largest_shape(samples.variance, samples.n_samples)
+        noise = replace(state.noise, kind="pooled", largest=largest)
+        start = replace(with_law(state, state.law), noise=noise)
+        return self.rounds(samples, start, on_round)[0]
 
     def models(self, samples: Samples) -> Iterator[tuple[FactorModel, Array]]:
         """The models of `sequence` with their locations, without components on one feature."""
         for state in self.sequence(samples):
             clean = self.cleaned(samples, state)
-            noise = 1.0 / clean.noise.precision[0]
-            yield FactorModel(clean.law.mean[0].T, noise), clean.location[0]
+            yield predictive_model(samples, clean), clean.location[0]
 
     def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
         """The best model with one more component than ``state``."""

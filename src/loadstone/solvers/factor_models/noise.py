@@ -71,6 +71,8 @@ class Noise:
     kind : {"pooled", "shared", "free"}
     precision, log_precision : ndarray of shape (models, d)
         ``<tau_i>`` and ``<ln tau_i>``.
+    variance : ndarray of shape (models, d)
+        ``<1/tau_i> = e_i/(c_i - 1)``, at most ``2 e_i/c_i``: of very few values it is infinite.
     shape, scale : ndarray of shape (models,)
         ``a0`` and ``b0/a0`` of the prior; used where noise is pooled.
     largest : float
@@ -82,6 +84,7 @@ class Noise:
     kind: str
     precision: Array
     log_precision: Array
+    variance: Array
     shape: Array
     scale: Array
     bound: Array
@@ -102,6 +105,7 @@ class Noise:
             kind,
             precision,
             np.log(precision),
+            variance,
             np.full(models, SHAPE),
             scale,
             np.full(models, -np.inf),
@@ -154,6 +158,7 @@ class Noise:
             self,
             precision=np.broadcast_to(precision, full),
             log_precision=np.broadcast_to(log_precision, full),
+            variance=np.broadcast_to(e / np.maximum(c - 1.0, 0.5 * c), full),
             bound=terms.sum(axis=1),
         )
 

@@ -19,6 +19,7 @@ from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth
 from loadstone.solvers.factor_models.information import joint_inclusion
 from loadstone.solvers.factor_models.point_normal import PointNormal
+from loadstone.solvers.factor_models.predictive import predictive_model
 from loadstone.solvers.factor_models.rounds import POOL_EVERY, OnRound, Rounds, State, with_law
 from loadstone.solvers.factor_models.samples import IncompleteSamples, Samples, samples_of
 from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
@@ -55,6 +56,8 @@ class FactorFit:
     model : FactorModel
         Loadings, zero outside the support, and noise; no component at all where noise alone
         has the highest bound.
+    predictive : FactorModel
+        What the posterior says of new samples, before zeros are set.
     location : ndarray of shape (n_features,)
         Mean relative to the column means; zero where no value is missing.
     inclusion : ndarray of shape (n_features, n_components) or None
@@ -77,6 +80,7 @@ class FactorFit:
     """
 
     model: FactorModel
+    predictive: FactorModel
     location: Array
     inclusion: Array | None
     loadings_std: Array
@@ -174,7 +178,8 @@ class SparseFactors:
         std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
         return FactorFit(
             model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
-            location=last.location[0],
+            predictive=predictive_model(samples, state),
+            location=state.location[0],
             inclusion=None if inclusion is None else inclusion[kept][order].T,
             loadings_std=std[order].T,
             lower_bound=float(state.bound[0]),

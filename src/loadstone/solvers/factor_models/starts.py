@@ -144,7 +144,10 @@ def joint_start(samples: Samples, n_components: int) -> tuple[Array, Array]:
         left = np.maximum(1.0 - np.square(W).sum(axis=1), 0.05)
         return varimax(W).T * sd, left * samples.variance
     communality = np.ones(d)
-    matrix = correlations(np.eye(d))
+    # Each correlation from the samples that show both features: holes would pull it to zero.
+    pairs = np.maximum(samples.pair_counts, 1.0)
+    matrix = correlations(np.eye(d)) * np.sqrt(np.multiply.outer(samples.counts, samples.counts))
+    matrix /= pairs
     for _ in range(AXES_ROUNDS):
         reduced = 0.5 * (matrix + matrix.T)
         reduced[np.diag_indices(d)] = communality

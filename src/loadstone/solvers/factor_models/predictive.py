@@ -1,0 +1,39 @@
+"""What a posterior says of a new sample: the Gaussian of its first two moments.
+
+Notation: see ``rounds``. A new sample is ``t = m + W x + e`` with ``x ~ N(0, I)`` and ``m, W, psi``
+drawn from their posterior. Loadings of different features are independent there, so that
+
+    <W W'> = <W><W>' + diag_i sum_j Var(w_ij)
+
+and ``N`` samples leave the mean a share ``1/N`` of their covariance. The covariance of ``t`` is
+therefore that of a factor model with the expected loadings, whose noise is ``<psi_i>`` and the
+spread of the loadings of feature i:
+
+    Cov(t) = (1 + 1/N) (<W><W>' + diag_i (<psi_i> + sum_j Var(w_ij)))
+
+Of all Gaussians it is the closest to the law of ``t`` (least relative entropy). Loadings that are
+hardly there enter with what they are worth; a sparse estimate takes them for zeros, and the others,
+and the noise, for known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.rounds import State
+from loadstone.solvers.factor_models.samples import Samples
+
+
+def predictive_model(samples: Samples, state: State) -> FactorModel:
+    """Factor model with the covariance of a new sample; ``state`` holds one model.
+
+    Where values are missing, each feature counts its own for the noise of its mean.
+    """
+    noise = state.noise
+    # Loadings of some laws are known in units of the noise alone.
+    spread = state.law.variances(replace(noise, precision=1.0 / noise.variance))[0].sum(axis=0)
+    loadings = state.law.mean[0].T * np.sqrt(1.0 + 1.0 / samples.n_samples)
+    return FactorModel(loadings, (noise.variance[0] + spread) * (1.0 + 1.0 / samples.counts))
