@@ -19,7 +19,7 @@ from loadstone.solvers.varimax import varimax
 
 #: Steps that every start takes, and exchanges of two features in one climb.
 N_STEPS, N_EXCHANGES = 3, 20
-#: Eigenvectors and climbs where there are so few features that all columns are starts.
+#: Eigenvectors and climbs that are never too many where a step costs so little.
 N_EIGENVECTORS, N_CLIMBED = 16, 8
 
 
@@ -32,7 +32,9 @@ class EverySize:
     A : ndarray of shape (n_features, n_features)
         The covariance of these features.
     n_components : int
-        Components of every size.
+        Components of every size, no more than there are directions with variance.
+    negligible : float
+        Variance below which a direction counts as empty.
     starts : ndarray
         Directions for all components, as rows: leading eigenvectors.
     columns : ndarray of int
@@ -47,6 +49,7 @@ class EverySize:
 
     A: Array
     n_components: int
+    negligible: float
     starts: Array
     columns: Support
     together: tuple[Array, ...]
@@ -61,22 +64,24 @@ class EverySize:
         A = np.ascontiguousarray(S.matrix, dtype=np.float64)
         values, vectors = np.linalg.eigh(A)
         V, lengths = vectors.T[::-1], np.sqrt(np.maximum(values[::-1], 0))
-        few = A.shape[0] <= TINY
         columns = np.arange(A.shape[0])
-        if not few:
+        if A.shape[0] > TINY:
             spectrum = SupportSpectrum(S, coarse=True)
             columns = concentrated_columns(S, spectrum, effort.n_columns, columns)
-        n = min(n_components, A.shape[0])
+        share = max(NEGLIGIBLE, 100 * float(np.finfo(S.dtype).eps))
+        negligible = share * float(np.trace(A))
+        n = min(n_components, int(np.sum(values > negligible)))
         turned = varimax(V[:n].T * lengths[:n], tol=TURNED).T
         turned = turned[np.argsort(-np.linalg.norm(turned, axis=1), kind="stable")]
-        n_starts = max(n_components, N_EIGENVECTORS if few else effort.n_eigenvectors)
+        n_starts = max(n_components, N_EIGENVECTORS, effort.n_eigenvectors)
         return cls(
             A=A,
             n_components=n,
+            negligible=negligible,
             starts=np.ascontiguousarray(V[:n_starts]),
             columns=columns,
             together=(np.ascontiguousarray(V[:n]), np.ascontiguousarray(turned)),
-            n_climbed=max(N_CLIMBED, effort.n_settled) if few else effort.n_settled,
+            n_climbed=max(N_CLIMBED, effort.n_settled),
             refined=refined and n > 1,
         )
 
@@ -100,7 +105,7 @@ class EverySize:
             before,
             size,
             self.n_components,
-            NEGLIGIBLE * float(np.trace(self.A)),
+            self.negligible,
             N_STEPS,
             self.n_climbed,
             N_EXCHANGES,
