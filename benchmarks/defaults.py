@@ -148,9 +148,9 @@ def random_problem(seed: int) -> tuple[np.ndarray, dict[str, object]]:
     }
 
 
-def random_exceptions(n: int) -> None:
+def random_exceptions(n: int, first: int) -> None:
     relations, efforts = [], []
-    for seed in range(n):
+    for seed in range(first, first + n):
         X, asked = random_problem(seed)
         runs = {kind: Run(X, **asked, orthogonality=kind).adjusted for kind in RELATIONS}
         if not descends(list(runs.values())):
@@ -166,13 +166,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=list(DATA))
     parser.add_argument("--random", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first random problem")
     parser.add_argument("--no-efforts", dest="efforts", action="store_false")
     parser.add_argument("--counts", type=int, nargs="*", default=COUNTS)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.random:
-        random_exceptions(options.random)
+        random_exceptions(options.random, options.first)
         return
     found = [cell for name in options.data for cell in cells(name, options)]
     print(summary(found))

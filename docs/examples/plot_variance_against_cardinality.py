@@ -81,20 +81,21 @@ def draw(ax, X, sizes, title, *, nonnegative=False, certify=False):
 # The band is what the bound leaves open: no component of that size, found by whatever
 # method, can lie above it.
 
-fig, axes = plt.subplots(2, 2, figsize=(11, 8), layout="constrained")
+_, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 sizes = np.unique(np.round(np.geomspace(1, faces.shape[1], 24)).astype(int))
-draw(axes[0, 0], faces, sizes, faces_title, certify="instant")
+draw(axes[0], faces, sizes, faces_title, certify="instant")
 title = f"{faces_title} without their first component, non-negative"
-draw(axes[0, 1], rest, sizes, title, nonnegative=True, certify="instant")
+draw(axes[1], rest, sizes, title, nonnegative=True, certify="instant")
 
 # %%
 # Genes: 72 samples of 12582, and 64 samples of 6830.
 
+_, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 genes = [
     (fetch_leukemia, "leukemia", load_breast_cancer, "breast tumours"),
     (fetch_nci60, "NCI60", load_wine, "wines"),
 ]
-for ax, wanted in zip(axes[1], genes, strict=True):
+for ax, wanted in zip(axes, genes, strict=True):
     X, title = have(*wanted)
     X = standardise(X)
     sizes = np.unique(np.round(np.geomspace(2, min(500, X.shape[1]), 14)).astype(int))

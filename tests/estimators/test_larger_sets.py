@@ -67,6 +67,14 @@ def test_more_effort_never_explains_less(seed, kind):
     assert_descending([explained(X, effort=effort, **asked) for effort in EFFORTS])
 
 
+@pytest.mark.parametrize("seed", [3, 7])
+def test_more_effort_never_loses_single_features(seed):
+    # Features of one variance: which of them comes first is open, and decides the others.
+    X = np.random.default_rng(seed).normal(size=(25, 36))
+    asked = {"n_components": 6, "n_nonzero": 1, "standardize": True}
+    assert_descending([explained(X, effort=effort, **asked) for effort in EFFORTS])
+
+
 @FEWER
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer, load_digits])
 @pytest.mark.parametrize(("r", "k"), [(2, 3), (5, 3), (3, 10), (10, 10)])

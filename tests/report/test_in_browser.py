@@ -134,7 +134,7 @@ def test_copy_takes_what_is_shown(page):
 
 
 def luminance(colour):
-    channels = [int(c) / 255 for c in colour]
+    channels = [c / 255 for c in colour]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -148,7 +148,11 @@ def test_colours_can_be_told_apart(page, theme):
         "out[v] = getComputedStyle(probe).color.match(/\\d+/g).slice(0, 3); } probe.remove(); return out;"
     )
     wanted = ["paper", "card", "ink", "quiet", "pca", *(f"c{i}" for i in range(8))]
-    colours = {k: luminance(v) for k, v in page.run(ask, wanted).items()}
+    shown = {k: np.array(v, dtype=float) for k, v in page.run(ask, wanted).items()}
+    full = page.run("return FULL_COLOUR")
+    for mark in wanted[5:]:
+        shown[f"table of {mark}"] = full * shown[mark] + (1 - full) * shown["card"]
+    colours = {k: luminance(v) for k, v in shown.items()}
 
     def contrast(a, b):
         low, high = sorted((colours[a], colours[b]))
@@ -159,6 +163,8 @@ def test_colours_can_be_told_apart(page, theme):
         assert contrast("quiet", ground) > 4.5
         for mark in wanted[4:]:
             assert contrast(mark, ground) > 3, (mark, ground)
+    for mark in wanted[5:]:
+        assert contrast("ink", f"table of {mark}") > 4.5, mark
 
 
 def test_the_theme_button_switches(page):

@@ -105,6 +105,16 @@ def test_directions_keep_the_constraint(direction, nonnegative):
     assert constraint.broken_rule(w) is None
 
 
+@pytest.mark.parametrize("direction", ["forward", "forward-backward"])
+@pytest.mark.parametrize("seed", range(5))
+def test_nonnegative_paths_never_fall(seed, direction):
+    # Few samples of many features: the positive part of the eigenvector jumps as features join.
+    _, S = covariance(seed, 20, 40)
+    model = GreedyPCA(n_nonzero=40, nonnegative=True, direction=direction).fit_covariance(S)
+    assert (np.diff(model.path_variance_) >= -1e-12 * model.path_variance_[0]).all()
+    assert model.marginal_variance_[0] >= model.path_variance_[-1] * (1 - 1e-9)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_exchanges_never_lose(seed):
     _, S = covariance(seed, 20, 15)

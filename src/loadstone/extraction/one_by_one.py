@@ -109,7 +109,10 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
         if refined.settled and _same_columns(refined.loadings, found.matrix):
             W = refined.loadings
             return _replaced(found, Nested(chains).or_together(W) if free else W, rule)
-    return _replaced(found, Nested(chains).answer(rule.kind), rule)
+    nested = Nested(chains)
+    W = nested.answer(rule.kind)
+    # Free components of one feature each were sought as disjoint ones.
+    return _replaced(found, nested.or_together(W) if free and rule.kind != "none" else W, rule)
 
 
 def _is_disjoint(W: Array) -> bool:

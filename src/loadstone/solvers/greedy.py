@@ -132,7 +132,7 @@ class Growth:
         values = [state.value]
         while len(self.order) < self.constraint.size and not (self.inside | self.closed).all():
             self._join(self._best_candidate(state))
-            state = self._leading()
+            state = self._leading(state)
             if exchanges:
                 state = self._exchange(state)
             values.append(state.value)
@@ -156,16 +156,23 @@ class Growth:
         self.order.remove(feature)
         self.inside[feature] = False
 
-    def _leading(self) -> _State:
-        """The best loadings on the support."""
+    def _leading(self, before: _State | None = None) -> _State:
+        """The best loadings on the support, or good ones if they may not be negative.
+
+        A step of EM from the loadings of a smaller support keeps what these explained.
+        """
         values, image = self.spectrum.leading_pairs(self.inside, 2)
         second = float(values[1]) if values.size > 1 else 0.0
         if not self.constraint.nonnegative:
             return _State(float(values[0]), second, image.astype(np.float64))
         v = image * np.sign(image[np.argmax(np.abs(np.where(self.inside, image, 0)))])
-        w = np.where(self.inside, np.maximum(v, 0), 0)
-        w, value = renormalise(self.S, _unit(w, self.inside), self.constraint)
+        images = [v] if before is None else [v, before.image.astype(v.dtype)]
+        w, value = max((self._nonnegative(image) for image in images), key=lambda found: found[1])
         return _State(value, second, (self.S @ w).astype(np.float64))
+
+    def _nonnegative(self, image: Array) -> tuple[Array, float]:
+        w = np.where(self.inside, np.maximum(image, 0), 0)
+        return renormalise(self.S, _unit(w, self.inside), self.constraint)
 
     def _best_candidate(self, state: _State) -> int:
         """The feature that raises the variance most, by the rule."""
@@ -212,7 +219,7 @@ class Growth:
             self._leave(dropped)
             entering = self._best_candidate(self._leading())
             self._join(entering)
-            moved = self._leading()
+            moved = self._leading(state)
             if not moved.value > state.value * (1 + TIE):
                 self._leave(entering)
                 self._join(dropped)

@@ -1,6 +1,8 @@
 "use strict";
 
 const MOST_CELLS = 12;
+// Colour of a correlation of one: words stay readable on it, in both themes.
+const FULL_COLOUR = 0.4;
 
 addPanel({
   name: "correlations", order: 12, section: "components", title: "Scores beside those of PCA",
@@ -17,9 +19,8 @@ addPanel({
       const y = 24 + j * tall;
       node(svg, "text", { x: left - 8, y: y + tall / 2 + 4, "text-anchor": "end" }, `component ${j + 1}`);
       row.forEach((r, l) => {
-        const size = Math.abs(r);
-        mark(svg, "rect", { x: left + l * wide, y, width: wide - 2, height: tall - 2, rx: 3, fill: colour(j), "fill-opacity": (0.06 + 0.9 * size).toFixed(3) }, `Component ${j + 1} with PCA ${l + 1}: r = ${r.toFixed(3)}`);
-        if (wide > 34) node(svg, "text", { x: left + (l + 0.5) * wide - 1, y: y + tall / 2 + 4, "text-anchor": "middle", class: size > 0.6 ? "on-mark" : "" }, r.toFixed(2));
+        mark(svg, "rect", { x: left + l * wide, y, width: wide - 2, height: tall - 2, rx: 3, fill: colour(j), "fill-opacity": (0.04 + (FULL_COLOUR - 0.04) * Math.abs(r)).toFixed(3) }, `Component ${j + 1} with PCA ${l + 1}: r = ${r.toFixed(3)}`);
+        if (wide > 34) node(svg, "text", { x: left + (l + 0.5) * wide - 1, y: y + tall / 2 + 4, "text-anchor": "middle" }, r.toFixed(2));
       });
     });
   },
