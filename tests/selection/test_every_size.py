@@ -12,7 +12,8 @@ from loadstone.covariance import ExplicitCovariance
 from loadstone.metrics import adjusted_variance
 from loadstone.selection.every_size import loadings_of_every_size
 from loadstone.selection.path import PATH_EFFORTS
-from loadstone.solvers.search.support_kernels import FINE, largest_places, leading_on
+from loadstone.solvers.search.krylov_kernels import leading_on
+from loadstone.solvers.search.support_kernels import FINE, largest_places
 
 NONE = np.empty(0, dtype=np.intp)
 
