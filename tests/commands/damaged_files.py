@@ -15,7 +15,6 @@ import io
 import os
 import re
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -31,11 +30,13 @@ import pandas as pd
 from scipy import io as scipy_io
 from scipy import sparse
 
-from hostile import damaged, forged_archive, forged_array
+from hostile import damaged, forged_archive, forged_array, looked_through_by_a_fork
+from workbook_writer import write_ods, write_xlsx
 
 X = np.round(np.random.default_rng(0).standard_normal((30, 6)), 3)
 X[np.random.default_rng(1).random(X.shape) < 0.5] = 0
 FRAME = pd.DataFrame(X, columns=[f"f{i}" for i in range(6)])
+CELLS = [list(FRAME.columns), *X.tolist()]
 FIT = ("-c", "1", "--method", "threshold", "-k", "2", "--no-report", "--force", "-o", "out")
 #: What a damaged file may come to, by the command that reads it.
 CODES = {"fit": {0, 4}, "transform": {0, 4, 5}, "verify": {0, 1, 4, 5}}
@@ -90,6 +91,12 @@ KINDS = {
     "table.csv.gz": (lambda p: FRAME.to_csv(p, index=False), _fit),
     "table.tsv": (lambda p: FRAME.to_csv(p, index=False, sep="\t"), _fit),
     "table.parquet": (lambda p: FRAME.to_parquet(p), _fit),
+    "table.arrow": (lambda p: FRAME.assign(kind=["a", "bc"] * 15).to_feather(p), _fit),
+    "table.feather": (lambda p: FRAME.to_feather(p, compression="uncompressed"), _fit),
+    "table.xlsx": (lambda p: write_xlsx(p, {"a": CELLS}), _fit),
+    "table.ods": (lambda p: write_ods(p, {"a": CELLS}), _fit),
+    "table.jsonl": (lambda p: FRAME.to_json(p, orient="records", lines=True), _fit),
+    "table.dta": (lambda p: FRAME.to_stata(p, write_index=False), _fit),
     "table.npy": (lambda p: np.save(p, X), _fit),
     "dense.npz": (lambda p: np.savez_compressed(p, X=X), _fit),
     "sparse.npz": (lambda p: sparse.save_npz(p, sparse.csr_array(X)), _fit),
@@ -177,33 +184,6 @@ def came_to_started(arguments):
     return done.returncode, judged(arguments, done.returncode, done.stdout + done.stderr)
 
 
-def looked_through_by_a_fork(path):
-    """``refuse_unreadable`` without an interpreter of its own: the same reader and sentences."""
-    from loadstone.files import hdf5
-    from loadstone.files.npy_arrays import DamagedError
-
-    child = os.fork()
-    if child == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        sys.argv[-1] = str(path)
-        with contextlib.suppress(BaseException):
-            hdf5.main()
-        os._exit(0)
-    ends = time.monotonic() + LONGEST
-    while (found := os.waitpid(child, os.WNOHANG))[0] == 0:
-        if time.monotonic() > ends:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            msg = f"its structure leads in circles: reading it did not end in {LONGEST} seconds"
-            raise DamagedError(msg)
-        time.sleep(0.001)
-    if os.WIFSIGNALED(found[1]):
-        msg = f"reading it ends the process by signal {os.WTERMSIG(found[1])}"
-        raise DamagedError(msg)
-
-
-#: Seconds after which a fork that reads a file of some kilobytes is taken to run in circles.
-LONGEST = 5
 #: How a damaged file is given to its command.
 WAYS = {"": came_to, "--apart": came_to_apart, "--started": came_to_started}
 

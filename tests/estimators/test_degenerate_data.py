@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from loadstone import EMPCA, SparsePCA
+from loadstone import EMPCA, ExactSparsePCA, SparsePCA, SparsePCACV, certify
 from registry import sequential_estimators
 
 
@@ -108,3 +108,47 @@ def test_nothing_beside_a_forbidden_outlier_is_said_and_not_an_error(asked):
         model = SparsePCA(forbidden=[0], standardize=False, **asked).fit(X)
     assert model.n_components_ == 0
     assert any("0 component" in str(w.message) for w in caught), caught
+
+
+def beside_one_that_outweighs_them(n=8, d=4):
+    """Features whose variance is rounding beside that of the first."""
+    X = np.random.default_rng(0).standard_normal((n, d))
+    X[:, 0] *= 1e8
+    return X
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ExactSparsePCA(n_nonzero=1, forbidden=[0], standardize=False),
+        SparsePCA(n_nonzero=1, forbidden=[0], standardize=False, certify="instant"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_where_no_component_is_found_nothing_is_proven_of_all(model):
+    with pytest.warns(UserWarning, match="0 component"):
+        model.fit(beside_one_that_outweighs_them())
+    assert model.components_.shape == (0, 4)
+    assert "joint_certificate_" not in vars(model)
+
+
+def test_nothing_to_certify_is_said():
+    X = beside_one_that_outweighs_them()
+    with pytest.raises(ValueError, match="no component was found to certify"):
+        certify(X, n_nonzero=1, forbidden=[0])
+
+
+@pytest.mark.parametrize("objective", ["variance", "recovery"])
+def test_folds_without_a_component_recover_nothing(objective):
+    model = SparsePCACV(
+        n_nonzeros=[1, 2], cv=2, forbidden=[0], standardize=False, objective=objective
+    )
+    with pytest.warns(UserWarning, match="0 component"):
+        model.fit(beside_one_that_outweighs_them())
+    assert model.cv_recovered_ratio_ == model.cv_pca_recovered_ratio_ == 0
+
+
+def test_a_fold_at_the_mean_of_the_others_has_nothing_to_recover():
+    X = np.array([[1.0, 4.0], [2.0, 6.0], [3.0, 8.0]])
+    model = SparsePCACV(n_nonzeros=[1], cv=3, standardize=False).fit(X)
+    assert np.isfinite(model.cv_recovered_ratio_)

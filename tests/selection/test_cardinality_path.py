@@ -252,3 +252,10 @@ def test_nonnegative_faces_at_every_size():
     assert (path.ratio[[9, 49, 99, 199]] >= np.array(best) * (1 - 1e-3)).all()
     # One more feature adds little here; a step would show a size that was not reached.
     assert np.diff(path.ratio)[60:].max() < 0.006
+
+
+def test_variances_at_the_edge_of_the_range_are_searched_without_overflow():
+    X = grouped_data(0) * 3e74
+    path = cardinality_path(X, [2, 5], nonnegative=True, effort="fast")
+    usual = cardinality_path(grouped_data(0), [2, 5], nonnegative=True, effort="fast")
+    np.testing.assert_allclose(path.values / 3e74 / 3e74, usual.values, rtol=1e-9)

@@ -128,6 +128,12 @@ def test_one_standard_error_takes_the_smallest_size_that_is_not_clearly_worse():
     assert choose(scores, "one_standard_error") == 1
 
 
+@pytest.mark.parametrize("rule", ["best", "one_standard_error"])
+def test_of_sizes_that_score_the_same_up_to_rounding_the_smallest_is_taken(rule):
+    scores = np.array([[0.1, 0.3], [0.4, 0.6], [0.4 + 1e-8, 0.6 + 2e-8]])
+    assert choose(scores, rule) == 1
+
+
 def test_automatic_sizes_are_refined_around_the_best():
     X = three_factors(1, n_features=60, size=10)
     model = SparsePCACV(3, cv=3).fit(X)

@@ -247,3 +247,17 @@ def test_where_components_say_the_same_the_order_of_features_does_not_decide():
     U, _, Vt = np.linalg.svd(SB, full_matrices=False)
     np.testing.assert_allclose(_rotation(SB, A), U @ Vt, atol=1e-6)
     np.testing.assert_allclose(_rotation(SB, U @ Vt), U @ Vt, atol=1e-13)
+
+
+@pytest.mark.parametrize("penalties", [[0.0, 0.0], [1e-3, 1e-3]])
+def test_a_singular_matrix_of_single_precision_gives_what_double_precision_gives(penalties):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3, 3)).astype(np.float32)
+    single = ExplicitCovariance(np.cov(X.T).astype(np.float32), 3.0)
+    double = ExplicitCovariance(np.cov(X.T.astype(float)), 3.0)
+    solver = ElasticNet(penalties=penalties, ridge=1e-6)
+    found, expected = solver.solve(single), solver.solve(double)
+    assert found.matrix.dtype == np.float32
+    np.testing.assert_allclose(
+        np.abs(np.einsum("ij,ij->j", found.matrix, expected.matrix)), 1, atol=1e-5
+    )

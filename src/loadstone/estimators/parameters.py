@@ -71,8 +71,8 @@ SHARED: dict[str, Parameter] = {
         '{"warm", "full", False}',
         "Improve the components together once all are found: every constraint is kept and\n"
         'the adjusted variance is never lower. ``"warm"`` climbs from where they are and\n'
-        'takes hardly any time, ``"full"`` (also ``True``) searches again as well, up to ten\n'
-        "times as long, ``False`` leaves them as they were found one after another.",
+        'takes hardly any time, ``"full"`` (also ``True``) searches again by random draws, up to\n'
+        "ten times as long, ``False`` leaves them as they were found one after another.",
         [StrOptions({"warm", "full"}), "boolean"],
     ),
     "deflation": Parameter(

@@ -55,8 +55,10 @@ def prove_jointly(
     *,
     quantity: str | None = None,
     time_limit: float | None = None,
-) -> JointCertificate:
-    """What is proven about all components together, related as the plan says."""
+) -> JointCertificate | None:
+    """What is proven about all components together, related as the plan says; of none, nothing."""
+    if not loadings.shape[1]:
+        return None
     kept = list(constraints[: loadings.shape[1]])
     disjoint = all(plan.orthogonality.means_disjoint(constraint) for constraint in kept)
     relation = "disjoint" if disjoint else plan.orthogonality.kind

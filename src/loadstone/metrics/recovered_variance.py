@@ -81,7 +81,7 @@ def held_out_recovery(S_train: Covariance, S_test: Covariance, loadings: Array) 
     Returns
     -------
     ndarray of shape (n_components,)
-        At most 1; negative where the regression does harm.
+        At most 1; negative where the regression does harm, 0 where there is nothing to recover.
     """
     W = loadings.astype(np.float64)
     trained = (S_train @ loadings).astype(np.float64)
@@ -89,8 +89,8 @@ def held_out_recovery(S_train: Covariance, S_test: Covariance, loadings: Array) 
     total = float(S_test.diagonal().sum(dtype=np.float64))
     G, H = W.T @ trained, W.T @ tested
     rcond = 1e3 * float(np.finfo(S_train.dtype).eps)
-    shares = np.empty(W.shape[1])
-    for j in range(1, W.shape[1] + 1):
+    shares = np.zeros(W.shape[1])
+    for j in range(1, W.shape[1] + 1 if total > 0 else 0):
         inverse = np.linalg.pinv((G[:j, :j] + G[:j, :j].T) / 2, rcond=rcond, hermitian=True)
         B = inverse @ trained[:, :j].T
         lost = total - 2 * np.sum(B * tested[:, :j].T) + np.sum((H[:j, :j] @ B) * B)

@@ -100,7 +100,14 @@ def certify(
 def _loading(component: Any, rival: SparsePCA, task: Task) -> Array:
     """The component to certify; searched for where none is given."""
     if component is None:
-        return rival._search(task).loadings[:, 0]
+        found = rival._search(task).loadings
+        if not found.shape[1]:
+            msg = (
+                "no component was found to certify: the features that may be used do not vary "
+                "beside the others; allow others, or use standardize=True"
+            )
+            raise ValueError(msg)
+        return found[:, 0]
     loading = np.asarray(component)
     return loading if loading.dtype.kind == "f" else loading.astype(np.float64)
 

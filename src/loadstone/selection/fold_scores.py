@@ -14,13 +14,14 @@ from loadstone.covariance.checks import check_weights
 from loadstone.covariance.scores import share_explained
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.estimators.sparse_pca import SparsePCA
-from loadstone.metrics.recovered_variance import held_out_recovery
 from loadstone.selection.folds import Fold, HeldOut
-from loadstone.selection.held_out import both_parts
+from loadstone.selection.held_out import both_parts, share_of_all
 from loadstone.selection.path_solver import loadings_of_sizes
 
 #: Sizes tried where none are given, and once more around the best of them.
 N_SIZES = 20
+#: Difference of two shares that rounding explains.
+SAME_SHARE = 1e-6
 
 
 class Scored(NamedTuple):
@@ -47,7 +48,7 @@ def _judge(
     """What to train on, and the score of components; what has to be read is read once."""
     if model.objective == "recovery":
         others, held_out = both_parts(data, fold)
-        return others, lambda W: float(held_out_recovery(others.S, held_out, W)[-1])
+        return others, lambda W: share_of_all(others.S, held_out, W)
     if isinstance(fold, HeldOut):
         return fold.train, fold.share_explained
     assert data is not None
@@ -82,13 +83,17 @@ def refuse_weightless(weights: Array | None, fold: Fold) -> None:
 
 
 def choose(scores: Array, rule: str) -> int:
-    """Position of the size to take, given scores of shape (n_sizes, n_folds)."""
-    best = int(np.argmax(scores.mean(axis=1)))
+    """Position of the size to take, given scores of shape (n_sizes, n_folds).
+
+    Of sizes that score the same it is the first.
+    """
+    mean = scores.mean(axis=1)
+    best = int(np.argmax(mean >= mean.max() - SAME_SHARE))
     if rule == "best" or scores.shape[1] < 2:
         return best
     loss = scores[best] - scores
     error = loss.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-    return int(np.argmax(loss.mean(axis=1) <= error))
+    return int(np.argmax(loss.mean(axis=1) <= error + SAME_SHARE))
 
 
 def around(sizes: Array, best: int) -> Array:

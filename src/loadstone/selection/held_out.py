@@ -159,12 +159,17 @@ def _shares(
 ) -> tuple[float, float]:
     """What components recover of one fold, and what as many principal components do."""
     if isinstance(fold, WideFold):
-        return fold.recovered(search(fold.train))
+        W = search(fold.train)
+        return fold.recovered(W) if W.shape[1] else (0.0, 0.0)
     train, held_out = both_parts(data, fold)
     S, W = train.S, search(train)
     V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
-    ours, theirs = held_out_recovery(S, held_out, W), held_out_recovery(S, held_out, V)
-    return float(ours[-1]), float(theirs[-1])
+    return share_of_all(S, held_out, W), share_of_all(S, held_out, V)
+
+
+def share_of_all(S: Covariance, held_out: Covariance, loadings: Array) -> float:
+    """What all components together recover of held-out samples; where there is none, nothing."""
+    return float(np.append(0.0, held_out_recovery(S, held_out, loadings))[-1])
 
 
 def both_parts(data: Reading | None, fold: Fold | HeldOut) -> tuple[Reading, Covariance]:
@@ -204,4 +209,5 @@ def _about_training(test: Any, moments: Moments, weights: Array | None = None) -
 
 def _filled(shares: Array, n: int) -> Array:
     """The first ``n`` shares; where there are fewer, more components recover nothing more."""
-    return np.append(shares, np.full(max(0, n - shares.size), shares[-1]))[:n]
+    last = shares[-1] if shares.size else 0.0
+    return np.append(shares, np.full(max(0, n - shares.size), last))[:n]

@@ -153,7 +153,9 @@ def _best_climb(
     Under non-negativity an eigenpair on a support is not its optimum; power steps keep
     features that dropping all negative ones at once would lose.
     """
-    climbed = iterate(S, constraint.best_loading, starts, N_CLIMBS, 1e-5).matrix
+    # In no unit: columns of S times S leave the range of numbers long before S does.
+    unitless = starts / np.abs(starts).max()
+    climbed = iterate(S, constraint.best_loading, unitless, N_CLIMBS, 1e-5).matrix
     found = [polish(S, start, constraint) for start in distinct_supports(climbed)[:, :4].T]
     found.append((w, value))
     return max(found, key=lambda pair: pair[1])

@@ -127,7 +127,7 @@ class WideFold:
         crossed = G[np.ix_(held_out, train)] @ H
         squared = own @ (H.T @ G[np.ix_(train, train)] @ H)
         gained = ((2.0 * crossed - squared) * own).sum(axis=1)
-        return float(self.weights[held_out] @ gained) / self._total
+        return float(self.weights[held_out] @ gained) / self._total if self._total > 0 else 0.0
 
 
 def read_wide_folds(

@@ -24,11 +24,18 @@ Journal of Computational and Graphical Statistics, 15(2), 265-286.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    ExplicitCovariance,
+    leading_eigenpairs,
+    materialise,
+)
 from loadstone.loadings import Loadings, Stop
 from loadstone.metrics import total_variance
 from loadstone.solvers.elastic_net_regressions import Regressions, regressions, without_rounding
@@ -78,10 +85,17 @@ class ElasticNet:
         ``details["empty"]`` says which had no variance to predict, so that not the penalty
         but the data left nothing.
         """
+        dtype = S.dtype
+        if dtype == np.float32 and not np.isinf(self.ridge):
+            S = _in_double(S)
         rules = regressions(S, self.sizes, self.penalties, self.ridge, self.forbidden)
-        run = _Alternation(S, rules, self.tol)
+        run = _Alternation(S, rules, self.tol, dtype)
         n_components = len(self.sizes if self.sizes is not None else self.penalties or ())
         A = leading_eigenpairs(S, n_components)[1]
+        found = self._alternate(run, A)
+        return replace(found, matrix=found.matrix.astype(dtype, copy=False))
+
+    def _alternate(self, run: _Alternation, A: Array) -> Loadings:
         published = self.max_iter if self.sizes is None else min(PATIENCE, self.max_iter)
         found, best = run.as_published(A, published)
         if found.stop is Stop.CONVERGED or published == self.max_iter:
@@ -100,11 +114,12 @@ class _Best:
 
 @dataclass(frozen=True)
 class _Alternation:
-    """One covariance, its regressions, and when the rounds have settled."""
+    """One covariance, its regressions, when the rounds have settled, and the precision of the data."""
 
     S: Covariance
     rules: Regressions
     tol: float
+    dtype: np.dtype[Any]
 
     def as_published(self, A: Array, max_iter: int) -> tuple[Loadings, _Best]:
         """The authors' rounds from a rotation A, and the best supports on the way."""
@@ -113,7 +128,7 @@ class _Alternation:
         best = _Best(-np.inf, A, [])
         for _ in range(max_iter):
             targets, empty = self._targets(A)
-            B = without_rounding(self.rules.penalised(targets, B), self.S.dtype)
+            B = without_rounding(self.rules.penalised(targets, B), self.dtype)
             best = self._better(best, A, targets, B)
             # Only how long columns are beside each other counts, and squares must not overflow.
             B = B / (np.abs(B).max() or 1.0)
@@ -161,7 +176,7 @@ class _Alternation:
     def _targets(self, A: Array) -> tuple[Array, Array]:
         """``S A``, and which columns have no variance to predict: only rounding to blow up."""
         targets = self.S @ A
-        eps = float(np.finfo(self.S.dtype).eps)
+        eps = float(np.finfo(self.dtype).eps)
         negligible = max(NEGLIGIBLE, 8 * eps) * total_variance(self.S)
         empty = np.linalg.norm(targets, axis=0) <= negligible
         return np.where(empty, 0, targets), empty
@@ -186,6 +201,15 @@ class _Alternation:
             B[:, j] = challenger if lower else b
             kept.append(other if lower else support)
         return B, kept
+
+
+def _in_double(S: Covariance) -> Covariance:
+    """The matrix in double precision, without the negative eigenvalues that rounding left.
+
+    A ridge smaller than these would blow up what single precision loses of ``S a``.
+    """
+    values, vectors = np.linalg.eigh(materialise(S).matrix.astype(np.float64))
+    return ExplicitCovariance((vectors * np.maximum(values, 0)) @ vectors.T, S.n_samples)
 
 
 def _rotation(SB: Array, A: Array) -> Array:

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from loadstone.covariance import covariance_of
+from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.noise import NOISES, Noise
 from loadstone.solvers.factor_models.point_normal import PointNormal
@@ -126,3 +126,13 @@ def test_pooled_noise_finds_shared_and_free_noise():
         X = rng.normal(size=(200, 30)) * np.exp(spread * rng.normal(size=30))
         state = Growth("pooled").empty(samples_from(X))
         assert check(float(state.noise.shape[0]))
+
+
+def test_a_singular_matrix_of_single_precision_has_no_negative_variance():
+    w = np.array([0.3, -1.2, 0.7, 2.1, 1e-4, 5.0], dtype=np.float32)
+    S = ExplicitCovariance(np.outer(w, w), 15.0)
+    assert np.linalg.eigvalsh(S.matrix.astype(float))[0] < 0
+    samples = samples_of(S)
+    assert np.linalg.eigvalsh(samples.matrix)[0] >= 0
+    np.testing.assert_allclose(samples.matrix.diagonal(), samples.square)
+    np.testing.assert_allclose(samples.matrix, 14 * S.matrix.astype(float), atol=1e-4)

@@ -7,6 +7,7 @@ import pytest
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
+from loadstone.solvers.portfolio import PORTFOLIOS
 from loadstone.solvers.search.crossing import crossed
 from loadstone.solvers.search.exchange_block import climb_by_exchange
 from loadstone.solvers.search.few_places import best_feature, best_pair
@@ -167,3 +168,13 @@ def test_a_vector_with_spare_places_keeps_its_size():
     assert block.size == 4
     np.testing.assert_array_equal(block.dense(0, 9), w)
     assert block.support(0).tolist() == [0, 5]
+
+
+def test_non_negative_loadings_where_all_features_together_cancel():
+    # Rows that sum to zero: the even loading has no variance, a single feature has.
+    n = 4
+    S = ExplicitCovariance(np.eye(n) - 1 / n)
+    constraint = LoadingConstraint(n, n, nonnegative=True)
+    found = PORTFOLIOS["fast"](S, constraint, np.random.default_rng(0))
+    w = found.matrix[:, 0]
+    assert w @ S.matrix @ w == pytest.approx(1 - 1 / n)

@@ -225,3 +225,12 @@ def test_unknown_number_of_samples_and_constant_data_are_refused():
         complete_observations(ExplicitCovariance(np.eye(3)))
     with pytest.raises(ValueError, match="constant"):
         complete_observations(ExplicitCovariance(np.zeros((3, 3)), 10.0))
+
+
+def test_rounding_of_single_precision_without_noise_is_no_falling_bound():
+    # One row apart from the others, which are equal: nothing but one component.
+    X = np.tile(np.array([0.3, -1.2, 0.7, 2.1], dtype=np.float32), (30, 1))
+    X[0] += 1
+    for tol in (1e-6, -1.0):
+        posterior = search(X, 1, "inverse_gaussian", max_iter=30, tol=tol)[2]
+        assert np.isfinite(posterior.bounds).all()

@@ -282,6 +282,11 @@ def samples_of(data: Covariance | IncompleteObservations) -> CompleteSamples | I
     matrix = rows = None
     if isinstance(data, ExplicitCovariance):
         matrix = np.asarray(data.matrix, dtype=np.float64) * (n - 1.0)
+        if data.dtype == np.float32:
+            # Rounding of its entries may leave a singular matrix directions of negative variance.
+            rounding = float(np.finfo(np.float32).eps * np.linalg.norm(matrix))
+            matrix[np.diag_indices_from(matrix)] += rounding
+            square = square + rounding
     elif _is_small_and_dense(data):
         assert isinstance(data, DataCovariance)
         rows = data.centred_columns(np.arange(data.n_features)).astype(np.float64)

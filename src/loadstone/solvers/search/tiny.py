@@ -294,14 +294,25 @@ class _Problem:
         if self.constraint.nonnegative:
             mask = np.zeros((rows.size, self.A.shape[0]), dtype=self.A.dtype)
             mask[np.arange(rows.size)[:, None], supports[rows]] = 1
-            V = mask / np.sqrt(self.k)
-            for _ in range(N_POWER):
-                step = np.maximum(V @ self.A, 0) * mask
-                norms = np.sqrt(np.einsum("ij,ij->i", step, step))
-                V = np.where(norms[:, None] > 0, step / np.where(norms > 0, norms, 1)[:, None], V)
-            W[rows], values[rows] = V, np.einsum("ij,ij->i", V @ self.A, V)
+            V, reached = self.powered(mask / np.sqrt(self.k), mask)
+            # All of them together may cancel; the feature that varies most does not.
+            variance = self.A.diagonal() * mask
+            low = np.flatnonzero(reached < variance.max(axis=1))
+            if low.size:
+                V[low] = 0
+                V[low, variance[low].argmax(axis=1)] = 1
+                V[low], reached[low] = self.powered(V[low], mask[low])
+            W[rows], values[rows] = V, reached
             rows = rows[values[rows] >= (1 - WORTH_FINISHING) * values.max()]
         else:
             W[rows[:, None], supports[rows]] = 1 / np.sqrt(self.k)
         for row in rows:
             W[row], values[row] = renormalise(self.S, W[row], self.constraint)
+
+    def powered(self, V: Array, mask: Array) -> tuple[Array, Array]:
+        """Projected power steps within ``mask``, and the variances they lead to."""
+        for _ in range(N_POWER):
+            step = np.maximum(V @ self.A, 0) * mask
+            norms = np.sqrt(np.einsum("ij,ij->i", step, step))
+            V = np.where(norms[:, None] > 0, step / np.where(norms > 0, norms, 1)[:, None], V)
+        return V, np.einsum("ij,ij->i", V @ self.A, V)

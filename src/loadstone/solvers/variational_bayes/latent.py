@@ -81,6 +81,11 @@ class Observations(Counted, Protocol):
         """How much coarser than double precision the products are."""
         ...
 
+    @property
+    def lost_square(self) -> float:
+        """What rounding of the products takes off the sum of all squares, or adds to it."""
+        ...
+
     def latent(
         self, loadings: GaussianRows, noise_precision: float, location: Array, beta: float
     ) -> Latent:
@@ -126,6 +131,11 @@ class CompleteObservations:
     def rounding_slack(self) -> float:
         """How much coarser than double precision the products are."""
         return float(np.sqrt(np.finfo(self.covariance.dtype).eps / np.finfo(np.float64).eps))
+
+    @property
+    def lost_square(self) -> float:
+        """Loadings and products are rounded to the precision of the covariance."""
+        return float(np.finfo(self.covariance.dtype).eps) * self.square
 
     def latent(
         self, loadings: GaussianRows, noise_precision: float, location: Array, beta: float

@@ -59,6 +59,11 @@ class IncompleteObservations:
         """All products are in double precision."""
         return 1.0
 
+    @property
+    def lost_square(self) -> float:
+        """What double precision loses of the sum of all squares, ``n_values`` in these units."""
+        return float(np.finfo(np.float64).eps * self.counts.sum())
+
     def latent(
         self, loadings: GaussianRows, noise_precision: float, location: Array, beta: float
     ) -> Latent:

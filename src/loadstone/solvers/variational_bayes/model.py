@@ -238,7 +238,7 @@ class VariationalBayes:
             before = state
             state = update(observations, before, fixed, self.broad, prune=prune)
             bounds.append(state.bound - offset)
-            self._warn_of_fall(bounds, observations)
+            self._warn_of_fall(bounds, observations, before.noise_precision)
             if on_iteration is not None and on_iteration(n_iter, bounds[-1]):
                 return Posterior(state, np.array(bounds), n_iter, Stop.CALLBACK)
             if _vanished(state):
@@ -257,9 +257,13 @@ class VariationalBayes:
         return Posterior(state, np.array(bounds), self.max_iter, Stop.MAX_ITER)
 
     @staticmethod
-    def _warn_of_fall(bounds: list[float], observations: Observations) -> None:
-        slack = ROUNDING * observations.rounding_slack
-        if len(bounds) > 1 and bounds[-1] < bounds[-2] - slack * abs(bounds[-2]):
+    def _warn_of_fall(bounds: list[float], observations: Observations, precision: float) -> None:
+        if len(bounds) < 2:
+            return
+        # Where hardly any noise is left, the error is the difference of two large sums.
+        slack = ROUNDING * observations.rounding_slack * abs(bounds[-2])
+        slack += 2 * precision * observations.lost_square
+        if bounds[-1] < bounds[-2] - slack:
             msg = (
                 f"The lower bound fell from {bounds[-2]:.10g} to {bounds[-1]:.10g} in iteration "
                 f"{len(bounds)}; every update should raise it. Values of very different size "
