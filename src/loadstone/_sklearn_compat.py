@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
     InvalidParameterError,
     Options,
     StrOptions,
+    make_constraint,
 )
 from sklearn.utils._param_validation import (
     validate_parameter_constraints as _validate_parameter_constraints,
@@ -88,6 +89,7 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_get_feature_names",
+    "made_rules",
     "refuse_unknown",
     "validate_parameter_constraints",
 ]
@@ -136,10 +138,23 @@ _ELSEWHERE = {
 }
 
 
+def made_rules(rules: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What parameters may be, made once for a class; scikit-learn makes it anew for every fit."""
+    return {name: [make_constraint(one) for one in each] for name, each in rules.items()}
+
+
 def validate_parameter_constraints(
-    rules: Mapping[str, Any], given: Mapping[str, Any], caller_name: str
+    rules: Mapping[str, Any],
+    given: Mapping[str, Any],
+    caller_name: str,
+    made: Mapping[str, list[Any]] | None = None,
 ) -> None:
-    """Refuse values that a parameter may not have: the value, the rule, and the way out."""
+    """Refuse values that a parameter may not have: the value, the rule, and the way out.
+
+    ``made`` are the same rules as :func:`made_rules` returns them.
+    """
+    if made and all(any(one.is_satisfied_by(given[name]) for one in made[name]) for name in given):
+        return
     try:
         _validate_parameter_constraints(rules, given, caller_name=caller_name)
     except InvalidParameterError as error:

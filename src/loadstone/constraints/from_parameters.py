@@ -100,13 +100,15 @@ def build_constraints(
     forbidden: Any,
 ) -> list[LoadingConstraint]:
     """One constraint per component; features that do not vary are never offered."""
-    stuck = np.intersect1d(forced, np.flatnonzero(constant))
+    stuck = np.intersect1d(forced, np.flatnonzero(constant)) if forced.size else forced
     if stuck.size:
         msg = (
             f"forced feature(s) {stuck.tolist()} are constant and cannot be used; do not force them"
         )
         raise InvalidParameterError(msg)
-    closed = np.union1d(forbidden, np.flatnonzero(constant)).astype(np.intp)
+    closed = forbidden
+    if constant.any():
+        closed = np.union1d(forbidden, np.flatnonzero(constant)).astype(np.intp)
     free = not nonnegative and forced.size == 0 and forbidden.size == 0
     built = {}
     for size in set(sizes):

@@ -26,6 +26,7 @@ from loadstone._sklearn_compat import (
     BaseEstimator,
     CallbackSupportMixin,
     _fit_context,
+    made_rules,
     refuse_unknown,
     validate_parameter_constraints,
 )
@@ -54,6 +55,7 @@ class FitMixin(CallbackSupportMixin):
 
     #: Values parameters may have; a class writes only its own, see ``parameters.py``.
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    _made_rules: ClassVar[dict[str, list[Any]]] = {}
     #: Shared attributes its fit sets, for the documentation.
     _attributes: ClassVar[dict[str, Attribute]] = INPUT
     #: Columns a fit multiplies with the covariance, for ``route="auto"``.
@@ -69,6 +71,7 @@ class FitMixin(CallbackSupportMixin):
             own |= vars(base).get("_parameter_constraints", {})
         names = [parameter.name for parameter in fields(cls)]
         cls._parameter_constraints = {n: own[n] if n in own else SHARED[n].rule for n in names}
+        cls._made_rules = made_rules(cls._parameter_constraints)
         if "about" in vars(cls):
             cls.__doc__ = composed(cls.__doc__ or "", fields(cls), cls._attributes)
 
@@ -79,7 +82,8 @@ class FitMixin(CallbackSupportMixin):
 
     def _validate_params(self) -> None:
         given = {name: vars(self)[name] for name in self._parameter_constraints}
-        validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
+        name, rules = type(self).__name__, self._parameter_constraints
+        validate_parameter_constraints(rules, given, name, self._made_rules)
 
     def _search(self, task: Task) -> Fitted:
         """Search; nothing of the estimator is changed."""

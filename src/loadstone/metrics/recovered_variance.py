@@ -59,8 +59,8 @@ def recovered_from_scores(G: Array, M: Array, eps: float) -> Array:
         # Later components lose what this one says of their scores: w_l - w_j G_jl / G_jj.
         share = np.zeros(r)
         share[j + 1 :] = G[j, j + 1 :] / G[j, j]
-        T = np.eye(r) - np.outer(np.eye(r)[j], share)
-        G, M = T.T @ G @ T, T.T @ M @ T
+        G, M = (A - share[:, None] * A[j] for A in (G, M))
+        G, M = (A - A[:, j, None] * share for A in (G, M))
         error_G, error_M = (e + np.abs(share) * e[j] for e in (error_G, error_M))
     return np.cumsum(gains)
 

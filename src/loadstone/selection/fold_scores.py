@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
+from scipy.sparse import csc_array
 from sklearn.utils import _safe_indexing
 
 from loadstone.covariance import Array
@@ -20,21 +24,33 @@ N_SIZES = 20
 SAME_SHARE = 1e-6
 
 
+class Scored(NamedTuple):
+    """Components of one size of a fold, most entries of which are zero, and their score."""
+
+    loadings: csc_array
+    score: float
+
+
 def held_out_scores(
     model: SparsePCA, data: Reading | None, fold: Fold | HeldOut, sizes: Array
-) -> list[float]:
+) -> list[Scored]:
     """Share of the held-out variance that components of the other samples reconstruct.
 
     Components that are to recover all features are judged by the share they recover.
     """
+    train, score = _judge(model, data, fold)
+    return [Scored(csc_array(W), score(W)) for W in loadings_of_sizes(model, train, sizes)]
+
+
+def _judge(
+    model: SparsePCA, data: Reading | None, fold: Fold | HeldOut
+) -> tuple[Reading, Callable[[Array], float]]:
+    """What to train on, and the score of components; what has to be read is read once."""
     if model.objective == "recovery":
-        # What has to be read of a fold is read once for all sizes.
         others, held_out = both_parts(data, fold)
-        return [
-            share_of_all(others.S, held_out, W) for W in loadings_of_sizes(model, others, sizes)
-        ]
+        return others, lambda W: share_of_all(others.S, held_out, W)
     if isinstance(fold, HeldOut):
-        return [fold.share_explained(W) for W in loadings_of_sizes(model, fold.train, sizes)]
+        return fold.train, fold.share_explained
     assert data is not None
     train, test = fold
     weights = data.weights
@@ -49,10 +65,7 @@ def held_out_scores(
     )
     rows = _safe_indexing(data.rows, test)
     moments, w = part.moments, None if weights is None else weights[test]
-    return [
-        share_explained(rows, W, moments.mean, moments.scale, w)
-        for W in loadings_of_sizes(model, part, sizes)
-    ]
+    return part, lambda W: share_explained(rows, W, moments.mean, moments.scale, w)
 
 
 def refuse_weightless(weights: Array | None, fold: Fold) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,7 +124,7 @@ def _one_fold(fresh: Any, train: Any, test: Any) -> tuple[Array, Array]:
 
 
 def recovered_of_folds(
-    search: Callable[[Reading], Array],
+    search: Callable[[int, Reading], Array],
     data: Reading,
     folds: Sequence[Fold | HeldOut | WideFold],
     n_jobs: int | None = None,
@@ -133,7 +134,7 @@ def recovered_of_folds(
     Parameters
     ----------
     search : callable
-        Loadings of the training part of a fold.
+        Loadings of the training part of a fold, given the number of the fold.
     data : Reading
         All samples.
     folds : sequence
@@ -141,7 +142,9 @@ def recovered_of_folds(
     n_jobs : int or None
         Folds that are searched at a time.
     """
-    calls = ((search, rows_for(data, fold), fold) for fold in folds)
+    calls = (
+        (partial(search, index), rows_for(data, fold), fold) for index, fold in enumerate(folds)
+    )
     ours, pca = np.mean(list(in_parallel(_shares, calls, n_jobs)), axis=0)
     return HeldOutRecovery(ours, pca)
 

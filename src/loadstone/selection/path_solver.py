@@ -11,7 +11,7 @@ from loadstone.blas_threads import one_blas_thread
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.constraints.from_parameters import check_features
 from loadstone.constraints.resized import resized
-from loadstone.covariance import Array, Covariance, ExplicitCovariance, materialise
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support, materialise
 from loadstone.estimators.base import seeded
 from loadstone.estimators.found import Task
 from loadstone.estimators.reading import Reading
@@ -21,11 +21,13 @@ from loadstone.extraction.nested import Nested
 from loadstone.extraction.plan import Plan
 from loadstone.extraction.warm import warm_refine
 from loadstone.loadings import Loadings, Stop
+from loadstone.selection.every_size import loadings_of_every_size
 from loadstone.selection.path import PATH_EFFORTS, CardinalityPath, search_path
 from loadstone.selection.path_starts import concentrated_columns, search_size
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.search.few_places import best_feature
 from loadstone.solvers.search.finish import Found
+from loadstone.solvers.search.restricted import FEW_FEATURES
 from loadstone.solvers.search.tiny import is_tiny, tiny_start
 from loadstone.solvers.starts import both_signs, column_starts, eigenvector_starts
 from loadstone.solvers.support_spectrum import SupportSpectrum
@@ -62,8 +64,7 @@ class PathSolver:
     def on(cls, data: Reading, sizes: Array, model: SparsePCA) -> PathSolver:
         """The solver for some sizes on data; this is where the path is searched."""
         S, nonnegative, effort = data.S, model.nonnegative, model.effort
-        closed = check_features(model.forbidden, "forbidden", data.n_features, data.names)
-        closed = np.union1d(closed, np.flatnonzero(data.moments.constant)).astype(np.intp)
+        closed = _closed(model, data)
         path = search_path(S, sizes, nonnegative=nonnegative, effort=effort, forbidden=closed)
         allowed = np.setdiff1d(np.arange(S.n_features), closed)
         how = PATH_EFFORTS[effort]
@@ -138,6 +139,9 @@ def loadings_of_sizes(model: SparsePCA, data: Reading, sizes: Array) -> Iterator
             for size in sizes:
                 yield of_size(model, int(size))._search(Task(data, rng)).loadings
             return
+        if _shares_all(model, data.S):
+            yield from _every_size(model, data, sizes)
+            return
         solver = PathSolver.on(data, sizes, model)
         for size in sizes:
             sized = of_size(model, int(size))
@@ -156,6 +160,31 @@ def _follows_a_path(model: SparsePCA) -> bool:
     """Whether sizes can share a search: components of most variance with nothing forced on them."""
     plain = model.constraint is None and model.forced is None
     return plain and model.objective == "variance" and model.refine in ("warm", False)
+
+
+def _shares_all(model: SparsePCA, S: Covariance) -> bool:
+    """Whether sizes share all there is: few features, and components free but for their size."""
+    few = isinstance(S, ExplicitCovariance) and S.n_features <= FEW_FEATURES
+    free = model.orthogonality == "none" and model.deflation == "schur"
+    return few and free and not model.nonnegative
+
+
+def _every_size(model: SparsePCA, data: Reading, sizes: Array) -> Iterator[Array]:
+    assert isinstance(data.S, ExplicitCovariance)
+    return loadings_of_every_size(
+        data.S,
+        int(model.n_components),
+        sizes,
+        PATH_EFFORTS[model.effort],
+        forbidden=_closed(model, data),
+        refined=model.refine == "warm",
+    )
+
+
+def _closed(model: SparsePCA, data: Reading) -> Support:
+    """Features that stay out: forbidden, or without variance."""
+    closed = check_features(model.forbidden, "forbidden", data.n_features, data.names)
+    return np.union1d(closed, np.flatnonzero(data.moments.constant)).astype(np.intp)
 
 
 def _components(S: Covariance, constraints: Sequence[Constraint], plan: Plan, seed: int) -> Array:

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csc_array
 from sklearn.model_selection import check_cv
 
 from loadstone._sklearn_compat import StrOptions
@@ -38,6 +39,9 @@ from loadstone.selection.path_solver import of_size
 from loadstone.selection.path_wide import largest_wide_size
 from loadstone.selection.wide_folds import N_PRICINGS, read_wide_folds, scores_of_wide_folds
 from loadstone.solvers.portfolio import PORTFOLIOS
+
+#: Components by fold and size.
+Known = dict[tuple[int, int], csc_array]
 
 
 class SparsePCACV(Components):
@@ -199,53 +203,57 @@ class SparsePCACV(Components):
                 "cardinality_path(covariance=...) and suggest_cardinality"
             )
             raise TypeError(msg)
-        task, sizes, scores = self._scores_of_sizes(task)
+        task, sizes, scores, known = self._scores_of_sizes(task)
         size = int(sizes[choose(scores, self.rule)])
         final = self._model(size, "balanced" if self.effort == "fast" else self.effort)
         found = final._search(task)
         chosen = {
             "n_nonzero_": size,
             "cv_results_": results(sizes, scores),
-            **self._recovered(task, size),
+            **self._recovered(task, size, known),
         }
         return replace(found, values={**found.values, **chosen})
 
-    def _recovered(self, task: Task, size: int) -> dict[str, float]:
+    def _recovered(self, task: Task, size: int, known: Known) -> dict[str, float]:
         """What components of the size chosen recover of the samples held out, beside PCA."""
         rows, model = task.data.rows, self._model(size, self.effort)
-        if isinstance(task.data.S, SampleGram):
-            # Folds have features of their own, the forbidden ones not among them.
-            model = replace(model, forbidden=None)
+
+        def search(fold: int, train: Reading) -> Array:
+            if (fold, size) in known:
+                return np.asarray(known[fold, size].toarray())
+            # Wide folds have features of their own, the forbidden ones not among them.
+            model_ = replace(model, forbidden=None)
+            return model_._search(Task(train, seeded(model.random_state))).loadings
+
         folds = rows if isinstance(rows, tuple) else self._folds(rows)
-        found = recovered_of_folds(
-            lambda train: model._search(Task(train, seeded(model.random_state))).loadings,
-            task.data,
-            folds,
-            self.n_jobs,
-        )
+        found = recovered_of_folds(search, task.data, folds, self.n_jobs)
         return {
             "cv_recovered_ratio_": float(found.recovered),
             "cv_pca_recovered_ratio_": float(found.pca),
         }
 
-    def _scores_of_sizes(self, task: Task) -> tuple[Task, Array, Array]:
-        """Sizes ascending and a score for each of them and each fold; folds as they were searched."""
-        S, n = task.data.S, self._largest_size(task.data)
+    def _scores_of_sizes(self, task: Task) -> tuple[Task, Array, Array, Known]:
+        """Sizes ascending, a score for each of them and each fold, and components of folds.
+
+        Folds as they were searched.
+        """
+        S, n, known = task.data.S, self._largest_size(task.data), Known()
         if not isinstance(self.n_nonzeros, str):
             sizes = check_n_nonzeros(self.n_nonzeros, n)
-            task, scores = self._cross_validate(task, sizes)
-            return task, sizes, scores
+            task, scores = self._cross_validate(task, sizes, known)
+            return task, sizes, scores, known
         sizes = automatic_sizes(largest_wide_size(S) if isinstance(S, SampleGram) else n, N_SIZES)
         sizes = sizes[sizes >= self._smallest_size(task.data)]
-        task, scores = self._cross_validate(task, sizes)
+        task, scores = self._cross_validate(task, sizes, known)
         between = around(sizes, choose(scores, self.rule))
         if between.size:
             sizes = np.concatenate([sizes, between])
             # Neighbours have asked all features already.
-            scores = np.vstack([scores, self._cross_validate(task, between, n_pricings=0)[1]])
+            more = self._cross_validate(task, between, known, n_pricings=0)[1]
+            scores = np.vstack([scores, more])
             order = np.argsort(sizes)
             sizes, scores = sizes[order], scores[order]
-        return task, sizes, scores
+        return task, sizes, scores, known
 
     def _largest_size(self, data: Reading) -> int:
         """Features, or groups of them, that there are to choose from."""
@@ -272,7 +280,7 @@ class SparsePCACV(Components):
         return list(cv.split(rows))
 
     def _cross_validate(
-        self, task: Task, sizes: Array, n_pricings: int = N_PRICINGS
+        self, task: Task, sizes: Array, known: Known, n_pricings: int = N_PRICINGS
     ) -> tuple[Task, Array]:
         model, rows = self._model(int(sizes[0]), self.effort), task.data.rows
         if isinstance(task.data.S, SampleGram):
@@ -285,7 +293,8 @@ class SparsePCACV(Components):
         calls = ((model, rows_for(task.data, fold), fold, sizes) for fold in folds)
         scores = np.empty((len(sizes), len(folds)))
         for index, found in enumerate(in_parallel(held_out_scores, calls, self.n_jobs)):
-            scores[:, index] = found
+            scores[:, index] = [scored.score for scored in found]
+            known |= {(index, int(k)): one.loadings for k, one in zip(sizes, found, strict=True)}
             task.report(f"fold {index + 1}", fold=index, n_folds=len(folds))
         self._tell(task, sizes, scores)
         return task, scores

@@ -21,7 +21,8 @@ def varimax(loadings: Array, max_iter: int = 500, tol: float = 1e-10) -> Array:
     R = np.eye(r)
     for _ in range(max_iter):
         turned = loadings @ R
-        gradient = loadings.T @ (turned * (turned**2 - np.mean(turned**2, axis=0)))
+        squares = turned * turned
+        gradient = loadings.T @ (turned * (squares - squares.sum(axis=0) / len(squares)))
         U, _, Vt = np.linalg.svd(gradient)
         step = U @ Vt
         change = float(np.abs(step - R).max())
