@@ -149,3 +149,12 @@ def test_recovery_is_proven_one_component_at_a_time():
     assert first.value == pytest.approx(shares[0], rel=1e-9)
     assert joint.verify(PITPROPS) >= first.value
     assert not hasattr(model, "certificates_")
+
+
+@pytest.mark.parametrize("kind", ["strict", "disjoint"])
+def test_what_is_forced_takes_one_of_the_places(kind):
+    X = (np.random.default_rng(0).random((12, 8)) < 0.3).astype(float)
+    asked = {"n_nonzero": 3, "forced": [1], "orthogonality": kind, "objective": "sum"}
+    model = SparsePCA(standardize=False, **asked).fit(X)
+    assert np.count_nonzero(model.components_) == 3
+    assert model.components_[0, 1] != 0

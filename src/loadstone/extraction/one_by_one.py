@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loadstone.constraints import Constraint
+from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DataCovariance, leading_eigenpairs
 from loadstone.extraction.chain import NEGLIGIBLE, Chains, Report
 from loadstone.extraction.disjoint_sum import largest_disjoint_sum
@@ -134,7 +134,9 @@ def _summed(chains: Chains, report: Report | None) -> Extraction:
         return found
     rng = np.random.default_rng((chains.seed, r))
     W, exact = found.matrix, False
-    if rule.kind != "uncorrelated":
+    forces = any(isinstance(c, LoadingConstraint) and c.forced.size for c in constraints)
+    # Features are dealt out there without a look at what is forced.
+    if rule.kind != "uncorrelated" and not forces:
         W, exact = largest_disjoint_sum(S, W, constraints, rng)
     if not rule.means_disjoint(constraints[0]):
         exact = False
