@@ -16,6 +16,8 @@ INDICES = {"ranking_", "path_order_"}
 POWERS = {
     "mean_": 1,
     "component_strength_": 1,
+    "predictive_loadings_": 1,
+    "predictive_noise_": 2,
     **dict.fromkeys(
         ["explained_variance_", "marginal_variance_", "total_variance_", "noise_variance_"], 2
     ),

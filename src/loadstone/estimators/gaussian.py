@@ -299,10 +299,10 @@ def _described(fitted: FittedModel, data: Reading, varying: Array) -> Found:
     strengths = np.linalg.norm(W, axis=0)
     if fitted.location is not None:
         data = _relocated(data, predictive, spread(fitted.location, varying, n_features))
-    free = [LoadingConstraint(n_features, n_features)] * W.shape[1]
+    free = [LoadingConstraint(n_features, n_features)] * max(W.shape[1], predictive.loadings.shape[1])
     values = {"component_strength_": strengths, "noise_variance_": model.noise_variance}
     if fitted.predictive is not None:
-        values["predictive_loadings_"] = predictive.loadings.T
+        values["predictive_loadings_"] = signed(predictive.loadings, free).T
         values["predictive_noise_"] = predictive.noise_variance
     per_loading = {
         name: spread(of_varying, varying, n_features).T.astype(dtype)

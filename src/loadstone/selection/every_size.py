@@ -12,6 +12,7 @@ from loadstone.extraction.chain import NEGLIGIBLE
 from loadstone.extraction.every_size_kernels import chain, refine
 from loadstone.extraction.together import LARGE_SHARE, TURNED
 from loadstone.extraction.warm import GAIN, MAX_ROUNDS, WITHIN_REACH
+from loadstone.metrics import total_variance
 from loadstone.selection.path_starts import StartEffort, concentrated_columns
 from loadstone.solvers.search.tiny import TINY
 from loadstone.solvers.support_spectrum import SupportSpectrum
@@ -58,9 +59,16 @@ class EverySize:
 
     @classmethod
     def on(
-        cls, S: ExplicitCovariance, n_components: int, effort: StartEffort, *, refined: bool
+        cls,
+        whole: ExplicitCovariance,
+        allowed: Support,
+        n_components: int,
+        effort: StartEffort,
+        *,
+        refined: bool,
     ) -> EverySize:
-        """What all sizes share."""
+        """What all sizes share; little is what is little beside the variance of all features."""
+        S = whole if allowed.size == whole.n_features else whole.restrict(allowed)
         A = np.ascontiguousarray(S.matrix, dtype=np.float64)
         values, vectors = np.linalg.eigh(A)
         V, lengths = vectors.T[::-1], np.sqrt(np.maximum(values[::-1], 0))
@@ -69,7 +77,7 @@ class EverySize:
             spectrum = SupportSpectrum(S, coarse=True)
             columns = concentrated_columns(S, spectrum, effort.n_columns, columns)
         share = max(NEGLIGIBLE, 100 * float(np.finfo(S.dtype).eps))
-        negligible = share * float(np.trace(A))
+        negligible = share * total_variance(whole)
         n = min(n_components, int(np.sum(values > negligible)))
         turned = varimax(V[:n].T * lengths[:n], tol=TURNED).T
         turned = turned[np.argsort(-np.linalg.norm(turned, axis=1), kind="stable")]
@@ -179,8 +187,8 @@ def loadings_of_every_size(
         Fewer than ``n_components`` where nothing is left.
     """
     allowed = np.setdiff1d(np.arange(S.n_features), forbidden)
-    open_ = S if allowed.size == S.n_features else S.restrict(allowed)
-    for found in EverySize.on(open_, n_components, effort, refined=refined).of_sizes(sizes):
+    search = EverySize.on(S, allowed, n_components, effort, refined=refined)
+    for found in search.of_sizes(sizes):
         W = np.zeros((S.n_features, len(found)), dtype=S.dtype)
         W[allowed] = found.T
         yield W
