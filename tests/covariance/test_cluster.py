@@ -46,7 +46,8 @@ def connected():
         dask.config.set(
             {
                 "distributed.scheduler.allowed-failures": 2,
-                "distributed.comm.timeouts.connect": "60s",
+                # A worker asks a dead one for as long as this.
+                "distributed.comm.timeouts.connect": "20s",
             }
         ),
         distributed.LocalCluster(

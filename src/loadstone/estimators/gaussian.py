@@ -299,7 +299,7 @@ def _described(fitted: FittedModel, data: Reading, varying: Array) -> Found:
     strengths = np.linalg.norm(W, axis=0)
     if fitted.location is not None:
         data = _relocated(data, predictive, spread(fitted.location, varying, n_features))
-    free = [LoadingConstraint(n_features, n_features)] * max(W.shape[1], predictive.loadings.shape[1])
+    free = [LoadingConstraint(n_features, n_features)] * predictive.loadings.shape[1]
     values = {"component_strength_": strengths, "noise_variance_": model.noise_variance}
     if fitted.predictive is not None:
         values["predictive_loadings_"] = signed(predictive.loadings, free).T
