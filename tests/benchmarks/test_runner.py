@@ -153,3 +153,10 @@ def test_the_command_line_runs_a_part(tmp_path, capsys):
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda p: p.stem)
 def test_no_module_changes_where_others_are_looked_for(path):
     assert "sys.path" not in path.read_text(encoding="utf-8")
+
+
+def test_more_loadings_than_asked_for_are_not_compared(X):
+    dense = Method(name="dense", find=lambda X, task: np.ones((1, X.shape[1])))
+    row = measured(dense, X, Task(n_nonzero=2))
+    assert set(row) == {"skipped"}
+    assert f"{X.shape[1]} features" in row["skipped"]
