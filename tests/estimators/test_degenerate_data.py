@@ -138,13 +138,13 @@ def test_nothing_to_certify_is_said():
         certify(X, n_nonzero=1, forbidden=[0])
 
 
+@pytest.mark.parametrize("route", ["gram", "data"])
 @pytest.mark.parametrize("objective", ["variance", "recovery"])
-def test_folds_without_a_component_recover_nothing(objective):
-    model = SparsePCACV(
-        n_nonzeros=[1, 2], cv=2, forbidden=[0], standardize=False, objective=objective
-    )
+def test_folds_without_a_component_recover_nothing(objective, route):
+    asked = {"n_nonzeros": [1, 2], "cv": 2, "forbidden": [0], "standardize": False}
+    model = SparsePCACV(objective=objective, route=route, **asked)
     with pytest.warns(UserWarning, match="0 component"):
-        model.fit(beside_one_that_outweighs_them())
+        model.fit(beside_one_that_outweighs_them(d=6))
     assert model.cv_recovered_ratio_ == model.cv_pca_recovered_ratio_ == 0
 
 

@@ -163,6 +163,8 @@ def _shares(
         return fold.recovered(W) if W.shape[1] else (0.0, 0.0)
     train, held_out = both_parts(data, fold)
     S, W = train.S, search(train)
+    if not W.shape[1]:
+        return 0.0, 0.0
     V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
     return share_of_all(S, held_out, W), share_of_all(S, held_out, V)
 
