@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from loadstone import EMPCA, ExactSparsePCA, SparsePCA, SparsePCACV, certify
+from loadstone import (
+    EMPCA,
+    ExactSparsePCA,
+    SparsePCA,
+    SparsePCACV,
+    SparseProbabilisticPCA,
+    certify,
+)
 from registry import sequential_estimators
 
 
@@ -152,3 +159,28 @@ def test_a_fold_at_the_mean_of_the_others_has_nothing_to_recover():
     X = np.array([[1.0, 4.0], [2.0, 6.0], [3.0, 8.0]])
     model = SparsePCACV(n_nonzeros=[1], cv=3, standardize=False).fit(X)
     assert np.isfinite(model.cv_recovered_ratio_)
+
+
+def test_a_component_that_its_noise_takes_over_is_not_returned():
+    # In the last rounds the second component has one feature, whose noise explains it as well.
+    X = np.array(
+        [
+            [-1.4, 0.94, -0.71, -1.2, 1.2],
+            [-0.13, -0.4, 1.3, 1.7, -0.59],
+            [1.2, -0.8, -0.29, -0.17, -0.75],
+            [-0.29, 0.69, -0.39, -0.68, -0.75],
+            [-1.5, -0.55, 0.55, -1.0, 1.5],
+            [-0.098, 1.0, -0.14, -1.2, 1.5],
+            [0.34, -0.86, -0.064, -1.7, 0.55],
+            [-0.86, -0.14, 0.47, -0.81, 1.4],
+            [-1.1, 0.95, -0.99, -1.0, 1.1],
+            [-0.42, -1.6, 2.2, 0.88, 1.5],
+        ]
+    )
+    weights = [2, 2, 0.5, 2, 3, 3, 0.5, 1, 2, 1]
+    model = SparseProbabilisticPCA(2, inclusion_threshold=0.99)
+    with pytest.warns(UserWarning, match="1 component"):
+        model.fit(X * [1e-5, 1, 1, 1e-6, 1e6], sample_weight=weights)
+    assert model.components_.any(axis=1).all()
+    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.components_std_).all()

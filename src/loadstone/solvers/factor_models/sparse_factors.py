@@ -175,6 +175,8 @@ class SparseFactors:
             last, refit_bounds, _ = rounds(samples, fixed, counter)
         mean = last.law.mean[0] * support[kept]
         order = np.argsort(-(np.square(mean) @ last.noise.precision[0]), kind="stable")
+        # The noise of a single feature may take over its component in the last rounds.
+        order = order[np.linalg.norm(mean[order], axis=1) > 0]
         std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
         return FactorFit(
             model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
