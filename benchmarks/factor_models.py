@@ -1,6 +1,6 @@
 """Sparse factor models on simulated data with a known truth, and on real data by held-out likelihood.
 
-Run: OPENBLAS_NUM_THREADS=1 python benchmarks/factor_models.py [lines ...] [--seeds 20] [--first 2001]
+Run: OPENBLAS_NUM_THREADS=1 python -m benchmarks.factor_models [lines ...] [--seeds 20] [--first 2001]
 
 Without lines all of them are run: ``sections`` (two factors of Guan & Dy, 6.1), ``overlapping``,
 ``unequal`` (noise per feature, t5), ``noise``, ``simulation1``, ``weak`` (signal over 8, also by
