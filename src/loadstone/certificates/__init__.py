@@ -24,7 +24,8 @@ Who wants to trust a certificate reads, in this order, ``problem``, ``problem_af
 ``bound_sample_space`` and ``bound_wide_entries`` (very many features, out of core),
 ``bound_single_support``, ``bound_any_constraint`` (groups, signs, budgets),
 ``bound_every_support`` (few groups, exactly),
-``proof_screening``, ``proof_enumeration``, ``proof_rounds``, ``proof_cases`` (how a case is split),
+``proof_screening``, ``proof_enumeration``, ``proof_cases`` (how a case is split),
+``proof_rounds`` and ``proof_processes`` (who does the work, and in which order),
 ``proof_tree`` (its ``replay`` is the whole check) and ``certificate.verify``. None of these
 imports a ``search_*`` file: a search that fails gives a weak bound, never a wrong one.
 

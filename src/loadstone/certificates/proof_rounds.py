@@ -7,8 +7,7 @@ takes: what is found does not depend on it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, starmap
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 Case = TypeVar("Case")
@@ -16,8 +15,6 @@ Case = TypeVar("Case")
 Each = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Iterable[Any]]
 #: Rounds under way, and cases of one at most.
 UNDER_WAY, ROUND = 6, 6
-#: Calls that are handed over together: a process should be busy for longer than it takes to ask it.
-TOGETHER = 2
 
 
 def in_rounds(
@@ -44,23 +41,11 @@ def in_rounds(
         taken = take() if len(under_way) < UNDER_WAY else []
         if taken:
             cases, calls = zip(*taken, strict=True)
-            under_way.append((list(cases), _answers(f, calls, each)))
+            under_way.append((list(cases), iter(each(f, calls))))
         elif under_way:
             done(*under_way.popleft())
         else:
             return
-
-
-def _answers(f: Callable[..., Any], calls: Sequence[tuple[Any, ...]], each: Each) -> Iterator[Any]:
-    """What ``f`` answers to each call, asked a few at a time and from now on."""
-    starts = range(0, len(calls), TOGETHER)
-    asked = each(answer_all, [(f, calls[at : at + TOGETHER]) for at in starts])
-    return chain.from_iterable(asked)
-
-
-def answer_all(f: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """``f(*call)`` of each call."""
-    return list(starmap(f, calls))
 
 
 def size_of_round(n_open: int) -> int:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import partial
-from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from loadstone._sklearn_compat import InvalidParameterError
-from loadstone.blas_threads import in_parallel, one_blas_thread, refuse_jobs
+from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate import OPTIMAL_GAP, Certificate, refuse_impossible
@@ -29,6 +27,7 @@ from loadstone.certificates.certificate_value import (
 from loadstone.certificates.problem import Array, SupportProblem
 from loadstone.certificates.problem_after import FIRST, Earlier, broken_earlier, broken_relation
 from loadstone.certificates.proof_cases import ProofNode, as_list
+from loadstone.certificates.proof_processes import shared_by
 from loadstone.certificates.proof_rounds import Each
 from loadstone.certificates.proof_tree import Replayed
 from loadstone.certificates.search_any_constraint import propose_for
@@ -63,8 +62,6 @@ EFFORTS = ("instant", "standard", "full")
 FEW_TO_BRANCH = 150
 #: Smoothing levels beyond the usual ones, before cases are distinguished.
 FINE_LEVELS = (3e-4, 1e-4)
-#: Cases take unequally long, and are handed over in rounds that overlap: no files between them.
-ONE_BY_ONE: dict[str, Any] = {"batch_size": 1, "max_nbytes": None}
 #: Relative room for two computations of one bound.
 CLAIM_ROOM = 1e-10
 #: Rounds of a growing working set; out of core each of them may take two passes.
@@ -116,8 +113,6 @@ def prove(
         Processes that bound cases; the answer is the same for every number.
     """
     _check(constraint, loading, effort, time_limit)
-    refuse_jobs(n_jobs)
-    each = starmap if n_jobs == 1 else partial(in_parallel, n_jobs=n_jobs, **ONE_BY_ONE)
     begun = time.monotonic()
     limits = Limits(gap_tol, begun + (np.inf if time_limit is None else time_limit), max_nodes)
     # Single precision leaves the norm off by 1e-7, too much for a proof.
@@ -131,7 +126,7 @@ def prove(
     # Vectors met on the way need not keep equations, so that none of them is a rival.
     value = lower_value(measured, loading) - margin
     incumbent = Incumbent(value, flips * loading, takes_others=not earlier.is_linear)
-    with one_blas_thread():
+    with one_blas_thread(), shared_by(n_jobs) as each:
         if view is None:
             found = _any_constraint(matrix, constraint, incumbent, limits, effort, progress)
         else:
