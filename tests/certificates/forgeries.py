@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from loadstone.certificates import Certificate, CertificateError
+from loadstone.certificates import CertificateError
 
 from .certificate_kinds import FIRST_SLICED, made
 from .forgery_kinds import FORGERIES, certificate_data, poisoned
+from .joint_forgery_kinds import leaves_room, made_together, object_forgeries
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "verify_certificate.py"
 
@@ -63,7 +64,8 @@ def changed_file(path, rng):
     """One member of a file changed so that what it says is false or malformed."""
     with np.load(path, allow_pickle=False) as stored:
         members = {name: stored[name] for name in stored.files}
-    name = str(rng.choice([n for n in sorted(members) if not n.startswith("constraint_")]))
+    harmless = ("constraint_", "stated_", "seconds")
+    name = str(rng.choice([n for n in sorted(members) if not n.startswith(harmless)]))
     array = members[name]
     kind = rng.integers(4)
     if kind == 0:
@@ -93,36 +95,75 @@ def outcome(check):
 
 def trial(seed, folder, tool):
     """Outcomes of one forgery, in memory and through a file, by both verifiers."""
+    group, place = divmod(seed, 4)
+    if place == 3:
+        return joint_trial(group, Path(folder), tool)
+    return single_trial(3 * group + place, Path(folder), tool)
+
+
+def single_trial(seed, folder, tool):
+    """A forged certificate of one component, a first or a later one."""
     rng = np.random.default_rng([7, seed])
     certificate, X = made(int(rng.integers(FIRST_SLICED + 40)))
     certificate_data[id(certificate)] = X
     kind = seed % (len(FORGERIES) + 2)
-    path = Path(folder) / "forged.npz"
-    name, data, false = "other data", X, certificate
-    if kind < len(FORGERIES):
-        name = FORGERIES[kind].__name__
-        false = FORGERIES[kind](certificate, rng)
-    elif kind == len(FORGERIES):
-        data = other_data(X, rng)
-        if is_about_correlations(certificate) and same_correlations(X, data):
-            # Another unit is no other data where every feature has its own.
-            return name, {}
-    if false is None:
-        return name, {}
-    found = {}
-    if kind <= len(FORGERIES):
-        found["verify"] = outcome(lambda: false.verify(data))
+    if kind == len(FORGERIES):
+        return "other data", of_other_data(certificate, X, folder, tool, rng)
+    if kind > len(FORGERIES):
+        return "changed file", of_changed_file(certificate, X, folder, tool, rng)
+    false, later = FORGERIES[kind](certificate, rng), certificate.earlier.count
+    name = FORGERIES[kind].__name__ + (", later component" if later else "")
+    return name, {} if false is None else outcomes(lambda: false, X, folder, tool)
+
+
+def joint_trial(seed, folder, tool):
+    """A forged certificate of several components together."""
+    rng = np.random.default_rng([8, seed])
+    joint, X = made_together(int(rng.integers(60)))
+    kind = int(rng.integers(8))
+    if kind == 0:
+        return "joint, other data", of_other_data(joint, X, folder, tool, rng)
+    if kind == 1:
+        return "joint, changed file", of_changed_file(joint, X, folder, tool, rng)
+    if not leaves_room(joint):
+        return "joint", {}
+    forgeries, theorem = list(object_forgeries(joint)), joint.claims[0].proof.theorem
+    return f"joint, theorem {theorem}", outcomes(
+        forgeries[rng.integers(len(forgeries))], X, folder, tool
+    )
+
+
+def outcomes(forge, data, folder, tool):
+    """What becomes of a forgery in memory and, where it can be written, through a file."""
+    found = {"verify": outcome(lambda: forge().verify(data))}
     try:
-        false.save(path)
-        if kind > len(FORGERIES):
-            name = "changed file"
-            changed_file(path, rng)
+        forge().save(folder / "forged.npz")
     except Exception:
         # What cannot even be written deceives nobody.
-        return name, found
-    found["file"] = outcome(lambda: Certificate.load(path).verify(data))
-    found["stand-alone"] = "accepted" if tool.check(path, data)[0] else "refused"
-    return name, found
+        return found
+    return found | by_file(folder / "forged.npz", data, tool, type(forge()))
+
+
+def by_file(path, data, tool, kind):
+    return {
+        "file": outcome(lambda: kind.load(path).verify(data)),
+        "stand-alone": "accepted" if tool.check(path, data)[0] else "refused",
+    }
+
+
+def of_other_data(certificate, X, folder, tool, rng):
+    data = other_data(X, rng)
+    if is_about_correlations(certificate) and same_correlations(X, data):
+        # Another unit is no other data where every feature has its own.
+        return {}
+    return outcomes(lambda: certificate, data, folder, tool)
+
+
+def of_changed_file(certificate, X, folder, tool, rng):
+    path = folder / "forged.npz"
+    certificate.save(path)
+    changed_file(path, rng)
+    return by_file(path, X, tool, type(certificate))
 
 
 def main(count, first=0):
@@ -139,7 +180,7 @@ def main(count, first=0):
                     bad += 1
                     print(f"seed {seed}, {name}, {how}: {what}", flush=True)
     for name, (refused, other) in sorted(kinds.items()):
-        print(f"{name:<22}{refused:>6} refused{other:>6} not")
+        print(f"{name:<36}{refused:>6} refused{other:>6} not")
     print(f"{tried} forgeries, {bad} checks that did not refuse")
     return bad
 

@@ -16,7 +16,7 @@ from loadstone.constraints import Groups, LoadingConstraint, Signs
 from loadstone.covariance import ExplicitCovariance
 
 from .certificate_kinds import FIRST_SLICED, SHAPES, made
-from .forgeries import TOOL, stand_alone, trial
+from .forgeries import TOOL, joint_trial, single_trial, stand_alone
 from .forgery_kinds import FORGERIES
 from .random_proofs import fault
 
@@ -30,9 +30,15 @@ def tool():
 
 @pytest.mark.parametrize("kind", range(N_KINDS))
 def test_no_forgery_is_accepted_and_none_ends_in_another_exception(kind, tool, tmp_path):
-    tried = [trial(kind + N_KINDS * i, tmp_path, tool) for i in range(4)]
+    tried = [single_trial(kind + N_KINDS * i, tmp_path, tool) for i in range(4)]
     assert {what for _, found in tried for what in found.values()} <= {"refused"}, tried
     assert any(found for _, found in tried)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_joint_forgery_is_accepted(seed, tool, tmp_path):
+    _, found = joint_trial(seed, tmp_path, tool)
+    assert set(found.values()) <= {"refused"}, found
 
 
 @pytest.mark.parametrize("seed", [*range(3 * len(SHAPES)), FIRST_SLICED, FIRST_SLICED + 1])

@@ -14,6 +14,7 @@ from loadstone.certificates.proof_cases import ProofNode
 from loadstone.certificates.proof_enumeration import (
     MOST_SUPPORTS,
     case_of,
+    enumerated,
     exceeding,
     open_supports,
 )
@@ -21,11 +22,11 @@ from loadstone.certificates.proof_tree import (
     Standing,
     apply_evaluation,
     leaf_optimum,
-    listed_supports,
     standing_without_dual,
 )
 from loadstone.certificates.search_component import improve
 from loadstone.certificates.search_dual import LEVELS, propose_dual
+from loadstone.covariance.symmetric import largest_eigenvalue
 
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
@@ -262,7 +263,7 @@ def list_supports(
     undecided = supports[largest > incumbent.value]
     if len(undecided) > MOST_UNDECIDED:
         return None
-    bound, _ = listed_supports(S, problem, dual, incumbent.value)
+    bound, _ = enumerated(S, problem, supports, incumbent.value)
     solved = all(case_of(problem, support).is_leaf for support in undecided)
     if not solved and not limits.closes(bound, incumbent.value):
         # Eigenvalues alone would end the case with a gap that cases of signs can close.
@@ -275,7 +276,7 @@ def list_supports(
 
 def relative_gap(bound: float, value: float, matrix: Array) -> float:
     """The gap relative to the largest eigenvalue, within the range of useful smoothing."""
-    scale = max(float(np.linalg.norm(matrix, 2)), 1e-300)
+    scale = max(abs(largest_eigenvalue(matrix)), 1e-300)
     return float(np.clip((bound - value) / scale, 1e-7, 3e-2))
 
 

@@ -22,7 +22,7 @@ import scipy.optimize
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.bound_rows import best_squares, counted_squares
 from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem, sum_of_best
-from loadstone.certificates.search_lbfgs import descend
+from loadstone.certificates.search_lbfgs import Patience, descend
 from loadstone.covariance.symmetric import largest_eigenpairs, largest_eigenvalue
 
 LEVELS = (3e-2, 1e-2, 3e-3, 1e-3)
@@ -32,6 +32,10 @@ EIGENPAIRS = 40
 ROUGH_LEVEL = 9e-5
 ROUGH_SIZE = 60
 ROUGH_EIGENPAIRS = 20
+#: Share of the gap that a few steps must close: more where much is smoothed, since what stays then
+#: is smoothing, and finer levels gain sooner.
+COARSE_LEVEL = 9e-3
+SHARE_COARSE, SHARE_FINE = 0.02, 0.002
 #: Where e of a new slice begins; at zero it would stay.
 FIRST_ROOT = 0.3
 
@@ -276,10 +280,19 @@ def _unit_of(matrix: Array) -> float:
 
 def _descended(bound: SmoothedBound, point: Array, n_steps: int) -> Array:
     """Where L-BFGS ends at the present smoothing level, in its precision."""
+    coarse = bound.sigma >= COARSE_LEVEL
+    patience = Patience(bound.target, SHARE_COARSE if coarse else SHARE_FINE)
     if bound.rough.dtype == np.float32:
-        return descend(bound, point.astype(np.float32), n_steps).astype(np.float64)
+        return descend(bound, point.astype(np.float32), n_steps, patience).astype(np.float64)
+
+    def told(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+        if patience.ends(float(intermediate_result.fun)):
+            raise StopIteration
+
     options = {"maxiter": n_steps, "maxcor": 10, "ftol": 0.0, "gtol": 1e-12}
-    result = scipy.optimize.minimize(bound, point, jac=True, method="L-BFGS-B", options=options)
+    result = scipy.optimize.minimize(
+        bound, point, jac=True, method="L-BFGS-B", options=options, callback=told
+    )
     return np.asarray(result.x)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
@@ -15,16 +16,41 @@ from scipy.linalg import get_blas_funcs
 from loadstone.certificates.problem import Array
 
 #: Pairs that are remembered.
-MEMORY = 8
+MEMORY = 30
 #: By how much a step that is too long is shortened, and how often.
 SHORTER = 0.4
 _TRIES = 12
 #: Share of the promised decrease that a step must bring.
 _ARMIJO = 1e-4
+#: Steps that must together bring a share of what is left to gain.
+STEPS_TO_GAIN = 8
 
 
-def descend(objective: Callable[[Array], tuple[float, Array]], point: Array, n_steps: int) -> Array:
-    """Where at most ``n_steps`` of L-BFGS lead from ``point``."""
+@dataclass
+class Patience:
+    """Whether a few steps still bring a ``share`` of what lies above ``floor``."""
+
+    floor: float
+    share: float
+    before: float = np.inf
+    n_steps: int = 0
+
+    def ends(self, value: float) -> bool:
+        """Told the value after each step: whether to stop."""
+        self.n_steps += 1
+        if self.n_steps % STEPS_TO_GAIN:
+            return False
+        gained, self.before = self.before - value, value
+        return gained < self.share * (value - self.floor) < np.inf
+
+
+def descend(
+    objective: Callable[[Array], tuple[float, Array]],
+    point: Array,
+    n_steps: int,
+    patience: Patience,
+) -> Array:
+    """Where at most ``n_steps`` of L-BFGS lead from ``point``; fewer where they do not pay."""
     value, gradient = objective(point)
     pairs: deque[tuple[Array, Array, float]] = deque(maxlen=MEMORY)
     for step in range(n_steps):
@@ -49,6 +75,8 @@ def descend(objective: Callable[[Array], tuple[float, Array]], point: Array, n_s
             continue
         _remember(pairs, moved - point, turned - gradient)
         point, value, gradient = moved, found, turned
+        if patience.ends(value):
+            break
     return point
 
 
