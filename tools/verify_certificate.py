@@ -14,12 +14,10 @@ No eigensolver and no factorisation is trusted: what they return is checked (``t
 ``--exact`` and python-flint these checks are done in intervals of 160 bits.
 """
 
-import argparse
 import json
 import sys
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise, product
-from math import comb
+from itertools import chain, combinations, pairwise, product
 
 import numpy as np
 
@@ -69,15 +67,11 @@ def off(M, *parts):
 
 
 def exactly_off(M, *parts):
-    if M.ndim == 3:
-        at = lambda p, i: (p[0][i], p[1][i]) if isinstance(p, tuple) else p[i]
-        return np.array([exactly_off(M[i], *(at(p, i) for p in parts)) for i in range(len(M))])
     exact = lambda X: FLINT.arb_mat(*X.shape, X.ravel().tolist())
     rest = exact(M)
     for p in parts:
         rest = rest - (exact(p[0]) * exact(p[1].T) if isinstance(p, tuple) else exact(p))
-    found = [float(abs(x).upper()) for x in rest.entries()]
-    return up(np.array(found).reshape(M.shape))
+    return up(np.array([float(abs(x).upper()) for x in rest.entries()]).reshape(M.shape))
 
 
 def minus(A, *parts):
@@ -91,6 +85,8 @@ def top(M, error=0.0):
 
     If tI - M = GG' + R then lambda_max(M) <= t + |R|, |R| the largest absolute row sum, for any G.
     """
+    if FLINT and M.ndim == 3:
+        return np.array([top(part) for part in M])
     n, rows = M.shape[-1], np.abs(M).sum(-1).max(-1)
     t, shift = np.linalg.eigvalsh(M)[..., -1], 4 * n * U * rows + 1e-300
     for _ in range(60):
@@ -105,33 +101,26 @@ def top(M, error=0.0):
     return up(rows + np.broadcast_to(error, M.shape).sum(-1).max(-1), n + 4)
 
 
-def ky_fan(M, error, r):
-    """The r largest eigenvalues: M <= GG' + tI gives KF_r(M) <= |G|^2 + rt, for any G."""
-    r = min(r, len(M))
-    values, V = np.linalg.eigh(M)
-    G = V[:, -r:] * np.sqrt(np.maximum(values[-r:] - values[-r], 0))
-    D, doubt = minus(M, (G, G))
-    rest, square = r * top(D, doubt + error), up(np.square(G).sum(), G.size)
-    return rest + square + 16 * U * (abs(rest) + square)
+def ky_fan(S, error, r, K=None, K_error=0.0):
+    """The r largest eigenvalues of S g = t K g, summed; without K those of S.
 
-
-def pencil(S, error, K, K_error, r):
-    """K >= kI and S <= tK + FF' + dI give KF_r(S, K) <= rt + tr F'F/K + rd/k."""
-    r = min(r, len(S))
+    K >= kI and S <= tK + FF' + dI with F = KH give KF_r(S, K) <= rt + tr H'KH + rd/k, for any H.
+    """
+    K, r = np.eye(len(S)) if K is None else K, min(r, len(S))
     kappa = -top(-K, K_error)
     if not kappa > 0:
         return np.inf
     root = np.linalg.inv(np.linalg.cholesky(K))
     values, V = np.linalg.eigh(root @ S @ root.T)
-    t = max(values[-r], 0.0)
+    t = values[-r]
     H = (root.T @ V[:, -r:]) * np.sqrt(np.maximum(values[-r:] - t, 0))
     F, tK = K @ H, t * K
     D, doubt = minus(S, tK, (F, F))
-    d = max(0.0, top(D, doubt + error + t * K_error + 2 * U * np.abs(tK)))
-    delta = off(F, (K, H.T)) + up(K_error @ np.abs(H), len(S))
+    d = max(0.0, top(D, doubt + error + abs(t) * K_error + 2 * U * np.abs(tK)))
+    delta = off(F, (K, H.T)) + up(np.broadcast_to(K_error, K.shape) @ np.abs(H), len(S))
     trace = np.sum(H * F) + np.sum(np.abs(H) * (delta + gamma(H.size + 2) * np.abs(F)))
     root = np.sqrt(max(trace, 0)) * (1 + 8 * U) + np.linalg.norm(delta) * 1.001 / np.sqrt(kappa)
-    return up(r * t + root**2 + r * d / kappa)
+    return up(r * t + root**2 + r * d / kappa) + 16 * U * (abs(r * t) + root**2)
 
 
 # ------------------------------------------------------------------- the matrix of a statement
@@ -151,6 +140,11 @@ class Matrix:
         part = Z[:, rows].T @ Z[:, cols] if stored is None else stored[np.ix_(rows, cols)]
         return part - self.thin[rows] @ self.C @ self.thin[cols].T if len(self.C) else part
 
+    @property
+    def is_samples(self):
+        """Whether it is Z'Z, so that A_ij^2 <= A_ii A_jj."""
+        return self.Z is not None and not len(self.C)
+
     def on(self, features):
         part = self.block(features, features)
         return (part + part.T) / 2
@@ -167,12 +161,6 @@ class Matrix:
         blank = np.zeros((len(self.C), len(C)))
         joined = np.block([[self.C, blank], [blank.T, np.atleast_2d(C)]])
         return replace(self, thin=np.column_stack([self.thin, thin]), C=joined)
-
-
-def turned(S, flips):
-    """The covariance with features counted the other way round where ``flips`` is -1."""
-    stored = None if S.stored is None else S.stored * np.outer(flips, flips)
-    return replace(S, stored=stored, Z=None if S.Z is None else S.Z * flips)
 
 
 def without_earlier(S, W, relation, deflation):
@@ -262,14 +250,6 @@ class Case:
 
     def single(self):
         return self.keep(self.forced) if self.room == 0 else self
-
-
-def flips_of(case, n):
-    """What makes all given signs positive, where all are given; proofs are about that matrix."""
-    flips = np.ones(n)
-    if case.signed:
-        flips[case.features] = case.signs
-    return flips
 
 
 def best_of(Q, count):
@@ -389,7 +369,7 @@ def terms_outside(S, case, known, edge, eigen, counted):
     """
     outside, own = np.flatnonzero(~known), up(S.diagonal()[case.features], len(case.features))
     terms, stages = np.full(len(outside), np.inf), [(np.ones(len(known), bool), 0.0)]
-    if S.Z is not None and not len(S.C):
+    if S.is_samples:
         terms = bracket(4 * own[outside] * largest(own, case), eigen - own[outside])
         stages = [(known, largest(own[~known], case.keep(~known))), *stages]
     for columns, beyond in stages:
@@ -418,12 +398,8 @@ def row_reach(S, case, known, columns, rows, edge):
 
 def last_bits(S, case):
     """Room for differences between two computations of the same block of S."""
-    return (
-        16
-        * largest(np.ones(len(case.features)), case)
-        * U
-        * np.abs(S.diagonal()[case.features]).max(initial=0)
-    )
+    size = largest(np.ones(len(case.features)), case)
+    return 16 * size * U * np.abs(S.diagonal()[case.features]).max(initial=0)
 
 
 def screened(case, bound, terms, value):
@@ -438,242 +414,6 @@ def screened(case, bound, terms, value):
     must[order[:room]] = bound + slack < value + terms[order[:room]] - following
     keep[order[room:]] = ~(bound + slack < value + last - terms[order[room:]])
     return case.force(must).keep(keep)
-
-
-# ------------------------------------------------------------------- bounds without a stored dual
-
-
-def cuts(values):
-    positive = int((values > 0).sum())
-    return [c for c in (1, 2, 3, 5, 8, 13, 21, 34, 55, 89) if c <= positive and c < len(values)]
-
-
-def instant(S, case):
-    """The smallest limit that can be read off the matrix; most are duals one need not store."""
-    if len(case.features) > WIDE:
-        return instant_wide(S, case) + last_bits(S, case)
-    A = S.on(case.features)
-    n, zero, signs = len(A), np.zeros(len(A)), case.signs
-    none, nothing = np.zeros((n, n)), np.zeros((n, 1))
-
-    def row_norm(part, power):
-        Q = allowed(part, signs) ** power
-        if not case.plain:
-            return np.array([largest(row, case) for row in Q])
-        own = np.diag(Q).copy()
-        return up(reaches(Q - np.diag(own), case)[0] + own, n)
-
-    def frobenius(part):
-        return up(np.sqrt(largest(row_norm(part, 2), case)))
-
-    values, V = np.linalg.eigh(A)
-    sums = row_norm(A, 1)
-    row_sum = sums[case.forced].max() if case.room == 0 and case.plain else sums.max()
-    found = [eigen_of(A, none, zero, nothing), float(row_sum), frobenius(A)]
-    if signs is not None:
-        found.append(float(top(allowed(A, signs))))
-    factors = [V[:, -c:] * np.sqrt(values[-c:] - max(values[-c - 1], 0)) for c in cuts(values)]
-    for L in [V * np.sqrt(values - min(values[0], 0)), *factors]:
-        rest, squares = eigen_of(A, none, zero, L), np.square(L).sum(1)
-        found.append(rest + largest(up(squares, n), case))
-        found.append(rest + frobenius(L @ L.T) + gamma(n + 2) * squares.sum())
-    if not case.plain:
-        found += soft_thresholds(A, case)
-    return min(found) + last_bits(S, case)
-
-
-def soft_thresholds(A, case):
-    """lambda_max(soft(A, t)) + t |w|_1^2: A differs from soft(A, t) by at most t in every entry."""
-    limit = case.budget**2 if case.budget else largest(np.ones(len(A)), case)
-    sources = [A] if case.signs is None else [A, allowed(A, case.signs)]
-
-    def soft(t):
-        parts = [np.sign(B) * np.maximum(np.abs(B) - t, 0) for B in sources]
-        return min(float(top(B, U * np.abs(B))) for B in parts) + up(t * limit)
-
-    steps = 4 if len(A) > 400 else 12
-    grid = np.abs(A).max() * np.linspace(0, 1, steps + 1) ** 2
-    found = [soft(t) for t in grid]
-    at = int(np.argmin(found))
-    between = np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, steps)], steps)
-    return found + [soft(t) for t in between]
-
-
-def instant_wide(S, case):
-    """The same for thousands of features: a few rows at a time, or in the space of samples."""
-    n, own = len(case.features), up(np.maximum(S.diagonal()[case.features], 0))
-    squares, sums, order = np.full(n, np.inf), np.full(n, np.inf), np.arange(n)
-    if S.Z is not None and not len(S.C):
-        # Samples obey A_ij^2 <= A_ii A_jj; rows are formed while that leaves them in question.
-        squares = up(own * largest(own, case), n)
-        sums = up(np.sqrt(own) * largest(np.sqrt(own), case), n)
-        order = np.argsort(-own)
-    for rows in np.array_split(order, n // 128 + 1):
-        ahead = np.sort(squares)[-min(case.size, n)] if np.isfinite(squares).all() else -np.inf
-        if ahead > squares[rows].max() and sums.max() > sums[rows].max():
-            break
-        part, at = S.block(case.features[rows], case.features), np.arange(len(rows))
-        part = allowed(part, case.signs, None if case.signs is None else case.signs[rows])
-        diagonal = part[at, rows].copy()
-        part[at, rows] = 0
-        sums[rows] = up(reaches(part, case, rows)[0] + diagonal, n)
-        squares[rows] = up(reaches(part**2, case, rows)[0] + diagonal**2, n)
-    row_sum = sums[case.forced].max() if case.room == 0 and case.labels is None else sums.max()
-    found = [up(np.sqrt(largest(squares, case))), row_sum, largest(own, case)]
-    if S.Z is None or len(S.C) or len(S.Z) > WIDE:
-        return float(min(found[:2]))
-    # X'X = X'(I - FF')X + LL' with L = X'F, for any F; I - FF' = HH' with H = I - Vdiag(h)V'.
-    X = S.Z[:, case.features]
-    values, V = np.linalg.eigh(X @ X.T)
-    for c in [0, *cuts(values)]:
-        share = np.sqrt(np.maximum(1 - max(values[-c - 1], 0) / values[-c:], 0)) if c else 0.0
-        F = V[:, -max(c, 1) :] * share
-        Y = X - (V[:, -max(c, 1) :] * (1 - np.sqrt(1 - share**2))) @ (V[:, -max(c, 1) :].T @ X)
-        doubt = 64 * (sum(X.shape) + 8) * U * np.linalg.norm(X) ** 2
-        L = up(np.square(F.T @ X).sum(0), len(X))
-        found.append(float(top(Y @ Y.T)) + doubt + largest(L, case))
-    return float(min(found))
-
-
-# ------------------------------------------------------------------- single supports
-
-
-def multiplied(A):
-    """(a bound of x'Ax over unit x >= 0, what some x reaches): x'Ax <= x'(A + Z)x for any Z >= 0.
-
-    At an x whose gradient is positive at none of its zeros, Z takes it away.
-    """
-    x, at = np.zeros(len(A)), np.arange(len(A))
-    while not x.any():
-        v = np.linalg.eigh(A[np.ix_(at, at)])[1][:, -1]
-        v = v * (np.sign(v.sum()) or 1)
-        if (v > 0).all() or len(at) == 1:
-            x[at] = np.abs(v)
-        at = at[v > 0] if (v > 0).any() else at[:1]
-    g = A @ x
-    if (g[x == 0] > 0).any():
-        return np.inf, -np.inf
-    Z = np.where((x == 0)[:, None], np.maximum(-g[:, None] * x, 0), 0)
-    return float(top(*minus(A, -(Z + Z.T)))), float(x @ g)
-
-
-def solved(A, case, value):
-    """The largest x'Ax over unit x on all features of a case, from above; or ``value``."""
-    if case.signs is None:
-        return max(value, float(top(A)))
-    given, turn = case.signs != 0, np.where(case.signs < 0, -1.0, 1.0)
-    A = A * np.outer(turn, turn)
-    if given.all():
-        limit, found = multiplied(A)
-        if limit <= max(value, found + 1e-12 * abs(found)) or not case.solvable:
-            return max(value, min(limit, float(top(A)), float(top(np.maximum(A, 0)))))
-    best, work = value, [(np.ones(len(A), bool), case.nonzero)]
-    while work:
-        inside, nonzero = work.pop()
-        at = np.flatnonzero(inside)
-        B, signed = A[np.ix_(at, at)], given[at]
-        clipped = np.where(np.outer(signed, signed), np.maximum(B, 0), np.abs(B))
-        limit = float(min(top(B), top(clipped)))
-        if limit <= best:
-            continue
-        values, V = np.linalg.eigh(B)
-        v = V[:, -1] * (np.sign(V[signed, -1].sum()) or 1)
-        # A maximum without zeros is a leading eigenvector: where that has wrong signs for certain,
-        # some loading with a sign is zero. Zeros of ``nonzero`` loadings are treated elsewhere.
-        gap = values[-1] - values[-2] if len(at) > 1 else np.inf
-        error = 1e-9 + 64 * len(at) * U * np.abs(B).sum(1).max() / max(gap, 1e-300)
-        undecided, lowest = signed & ~nonzero[at], v[signed].min(initial=0)
-        if lowest >= -1e-9 or (not undecided.any() and lowest >= -error):
-            best = max(best, limit)
-        elif undecided.any():
-            mask = np.arange(len(A)) == at[np.argmin(np.where(undecided, v, np.inf))]
-            work += [(inside, nonzero | mask)] + [(inside & ~mask, nonzero)] * (len(at) > 1)
-    return best
-
-
-def limits_on(A, T, case, value):
-    """A limit of x'Ax for unit x on each support of T (places of the case), at least ``value``."""
-    B = A if case.signs is None else allowed(A, case.signs)
-    found = np.full(len(T), float(value))
-    step = max(1, (1 << 22) // max(1, T.shape[1]) ** 2)
-    for start in range(0, len(T), step):
-        blocks = B[T[start : start + step, :, None], T[start : start + step, None, :]]
-        norms = np.sqrt(np.square(blocks).sum((1, 2))) * (1 + 1e-9)
-        at = np.flatnonzero(norms > value)
-        rough = np.linalg.eigvalsh(blocks[at])[:, -1] if len(at) else np.zeros(0)
-        at = at[rough + 1e-9 * norms[at] > value]
-        if case.signs is None and len(at):
-            found[start + at] = np.maximum(top(blocks[at]), value)
-            continue
-        for i in start + at:
-            mask = np.zeros(len(A), bool)
-            mask[T[i]] = True
-            found[i] = solved(A[np.ix_(mask, mask)], case.keep(mask), value)
-    return found
-
-
-def all_listed(S, case, value):
-    """Every support of groups, or of some signs, solved."""
-    need(case.budget is None, "a budget has no supports")
-    A, room, by_size = S.on(case.features), last_bits(S, case), {}
-    for number, T in enumerate(every_support(case)):
-        need(number < MANY, "too many supports to try all of them")
-        by_size.setdefault(len(T), []).append(T)
-    limits = []
-    for size, Ts in by_size.items():
-        step = max(1, (1 << 22) // size**2)
-        for start in range(0, len(Ts), step):
-            part = Ts[start : start + step]
-            limits += zip(rough(A, np.array(part), case), part, strict=True)
-    found = value - room
-    for limit, T in sorted(limits, key=lambda pair: -pair[0]):
-        if limit <= found:
-            break
-        one = case.keep(np.isin(np.arange(len(A)), T))
-        found = max(found, solved(A[np.ix_(T, T)], one, found))
-    return found + room
-
-
-def rough(A, T, case):
-    """Limits of x'Ax on supports of one size; they say in which order these are solved."""
-    signed = A if case.signs is None else allowed(A, case.signs)
-    blocks = (B[T[:, :, None], T[:, None, :]] for B in (A, signed))
-    tops = [np.linalg.eigvalsh(B)[:, -1] + 1e-9 * np.abs(B).sum((1, 2)) for B in blocks]
-    return np.minimum(*tops)
-
-
-def every_support(case):
-    """The largest supports, as places."""
-    names = np.arange(len(case.features)) if case.labels is None else case.labels
-    groups = [np.flatnonzero(names == name) for name in np.unique(names)]
-    for used in combinations(groups, min(case.size, len(groups))):
-        within = [combinations(g, min(case.per_group or 1, len(g))) for g in used]
-        yield from (np.sort(np.concatenate(parts)).astype(int) for parts in product(*within))
-
-
-def listed(S, case, dual, value):
-    """Every support that a dual leaves open, solved; (bound, supports that are not below value)."""
-    bound, eigen, terms = evaluate(S, case, dual)
-    forced, free = np.flatnonzero(case.forced), np.flatnonzero(~case.forced)
-    order = free[np.argsort(-terms[free], kind="stable")]
-    sums = np.concatenate([[0], np.cumsum(terms[order])])
-    lack = value - eigen - terms[forced].sum() - 1e-12 * (abs(bound) + abs(value))
-    chosen, reached, last = np.empty((1, 0), int), np.zeros(1), np.full(1, -1)
-    for missing in range(min(case.room, len(free)), 0, -1):
-        # Best completion if number i comes next; it falls with i.
-        ahead = sums[missing:] - sums[: len(sums) - missing]
-        n_next = np.maximum(np.searchsorted(-ahead, -(lack - reached)) - last - 1, 0)
-        need(n_next.sum() <= LISTED, "the proof leaves too many supports to be listed")
-        parent = np.repeat(np.arange(len(n_next)), n_next)
-        step = np.arange(len(parent)) - (np.cumsum(n_next) - n_next)[parent]
-        last = last[parent] + 1 + step
-        chosen = np.column_stack([chosen[parent], last])
-        reached = reached[parent] + terms[order[last]]
-    T = np.sort(np.column_stack([np.tile(forced, (len(chosen), 1)), order[chosen]]), axis=1)
-    room = last_bits(S, case)
-    found = limits_on(S.on(case.features), T, case, value - room) + room
-    masks = [np.isin(np.arange(len(case.features)), support) for support in T[found > value]]
-    return max(value, found.max(initial=value)), [case.keep(mask) for mask in masks]
 
 
 # ------------------------------------------------------------------- the proof as a whole
@@ -776,23 +516,231 @@ def fixed_features(S, left, n, value):
     return np.flatnonzero(certain), np.flatnonzero(~used & bool(left))
 
 
+# ------------------------------------------------------------------- bounds without a stored dual
+
+
+def row_limits(part, case, rows):
+    """The largest sum, and sum of squares, of rows over a support with the row's own feature."""
+    part = allowed(part, case.signs, None if case.signs is None else case.signs[rows])
+    at = np.arange(len(rows))
+    own = part[at, rows]
+    part[at, rows] = 0
+    return [up(reaches(part**p, case, rows)[0] + own**p, part.shape[1]) for p in (1, 2)]
+
+
+def instant(S, case):
+    """The smallest limit that can be read off the matrix; most are duals one need not store."""
+    found = small_matrix(S, case) if len(case.features) <= WIDE else wide_matrix(S, case)
+    return float(min(found)) + last_bits(S, case)
+
+
+def rows_and_norm(sums, squares, case):
+    """Row sums bound eigenvalues, and so does the root of all squares, over one support."""
+    in_all = case.room == 0 and case.labels is None
+    return [sums[case.forced].max() if in_all else sums.max(), up(np.sqrt(largest(squares, case)))]
+
+
+def factors(values, V):
+    """L with a share of the leading directions, so that A - LL' has equal eigenvalues there."""
+    positive = int((values > 0).sum())
+    for c in (1, 2, 3, 5, 8, 13, 21, 34, 55, 89):
+        if c <= positive and c < len(values):
+            yield V[:, -c:], np.maximum(values[-c:] - max(values[-c - 1], 0), 0)
+
+
+def small_matrix(S, case):
+    A, n = S.on(case.features), len(case.features)
+    zero, rows, (values, V) = np.zeros(n), np.arange(n), np.linalg.eigh(A)
+    nothing = np.zeros((n, n)), zero, np.zeros((n, 1))
+    found = [eigen_of(A, *nothing), *rows_and_norm(*row_limits(A, case, rows), case)]
+    if case.signs is not None:
+        found.append(top(allowed(A, case.signs)))
+    for vectors, parts in [(V, values - min(values[0], 0)), *factors(values, V)]:
+        L = vectors * np.sqrt(parts)
+        rest, squares = eigen_of(A, *nothing[:2], L), np.square(L).sum(1)
+        found.append(rest + largest(up(squares, n), case))
+        norm = rows_and_norm(*row_limits(L @ L.T, case, rows), case)[1]
+        found.append(rest + norm + gamma(n + 2) * squares.sum())
+    return found if case.plain else found + soft_thresholds(A, case)
+
+
+def soft_thresholds(A, case):
+    """lambda_max(soft(A, t)) + t |w|_1^2: A differs from soft(A, t) by at most t in every entry."""
+    limit = case.budget**2 if case.budget else largest(np.ones(len(A)), case)
+    sources = [A] if case.signs is None else [A, allowed(A, case.signs)]
+
+    def soft(t):
+        parts = [np.sign(B) * np.maximum(np.abs(B) - t, 0) for B in sources]
+        return min(float(top(B, U * np.abs(B))) for B in parts) + up(t * limit)
+
+    steps = 4 if len(A) > 400 else 12
+    grid = np.abs(A).max() * np.linspace(0, 1, steps + 1) ** 2
+    found = [soft(t) for t in grid]
+    at = int(np.argmin(found))
+    between = np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, steps)], steps)
+    return found + [soft(t) for t in between]
+
+
+def wide_matrix(S, case):
+    """The same for thousands of features: a few rows at a time, or in the space of samples."""
+    n, own = len(case.features), up(np.maximum(S.diagonal()[case.features], 0))
+    squares, sums, order = np.full(n, np.inf), np.full(n, np.inf), np.arange(n)
+    if S.is_samples:
+        # Samples obey A_ij^2 <= A_ii A_jj; rows are formed while that leaves them in question.
+        squares = up(own * largest(own, case), n)
+        sums = up(np.sqrt(own) * largest(np.sqrt(own), case), n)
+        order = np.argsort(-own)
+    for rows in np.array_split(order, n // 128 + 1):
+        ahead = np.sort(squares)[-min(case.size, n)] if np.isfinite(squares).all() else -np.inf
+        if ahead > squares[rows].max() and sums.max() > sums[rows].max():
+            break
+        part = S.block(case.features[rows], case.features)
+        sums[rows], squares[rows] = row_limits(part, case, rows)
+    found = rows_and_norm(sums, squares, case)
+    if not S.is_samples or len(S.Z) > WIDE:
+        return found
+    # X'X = X'(I - FF')X + LL' with L = X'F, for any F; I - FF' = HH' with H = I - Vdiag(h)V'.
+    X = S.Z[:, case.features]
+    values, V = np.linalg.eigh(X @ X.T)
+    doubt = 64 * (sum(X.shape) + 8) * U * np.linalg.norm(X) ** 2
+    for vectors, parts in [(V[:, -1:], np.zeros(1)), *factors(values, V)]:
+        share = np.sqrt(parts / values[-len(parts) :])
+        Y = X - (vectors * (1 - np.sqrt(1 - share**2))) @ (vectors.T @ X)
+        L = up(np.square((vectors * share).T @ X).sum(0), len(X))
+        found.append(top(Y @ Y.T) + doubt + largest(L, case))
+    return [*found, largest(own, case)]
+
+
+# ------------------------------------------------------------------- single supports
+
+
+def multiplied(A):
+    """(a bound of x'Ax over unit x >= 0, what some x reaches): x'Ax <= x'(A + Z)x for any Z >= 0.
+
+    At an x whose gradient is positive at none of its zeros, Z takes it away.
+    """
+    x, at = np.zeros(len(A)), np.arange(len(A))
+    while not x.any():
+        v = np.linalg.eigh(A[np.ix_(at, at)])[1][:, -1]
+        v = v * (np.sign(v.sum()) or 1)
+        if (v > 0).all() or len(at) == 1:
+            x[at] = np.abs(v)
+        at = at[v > 0] if (v > 0).any() else at[:1]
+    g = A @ x
+    if (g[x == 0] > 0).any():
+        return np.inf, -np.inf
+    Z = np.where((x == 0)[:, None], np.maximum(-g[:, None] * x, 0), 0)
+    return float(top(*minus(A, -(Z + Z.T)))), float(x @ g)
+
+
+def solved(A, case, value):
+    """The largest x'Ax over unit x on all features of a case, from above; or ``value``."""
+    if case.signs is None:
+        return max(value, float(top(A)))
+    given, turn = case.signs != 0, np.where(case.signs < 0, -1.0, 1.0)
+    A = A * np.outer(turn, turn)
+    if given.all():
+        limit, found = multiplied(A)
+        if limit <= max(value, found + 1e-12 * abs(found)) or not case.solvable:
+            return max(value, min(limit, float(top(A)), float(top(np.maximum(A, 0)))))
+    best, work = value, [(np.ones(len(A), bool), case.nonzero)]
+    while work:
+        inside, nonzero = work.pop()
+        at = np.flatnonzero(inside)
+        B, signed = A[np.ix_(at, at)], given[at]
+        clipped = np.where(np.outer(signed, signed), np.maximum(B, 0), np.abs(B))
+        limit = float(min(top(B), top(clipped)))
+        if limit <= best:
+            continue
+        values, V = np.linalg.eigh(B)
+        v = V[:, -1] * (np.sign(V[signed, -1].sum()) or 1)
+        # A maximum without zeros is a leading eigenvector: where that has wrong signs for certain,
+        # some loading with a sign is zero. Zeros of ``nonzero`` loadings are treated elsewhere.
+        gap = values[-1] - values[-2] if len(at) > 1 else np.inf
+        error = 1e-9 + 64 * len(at) * U * np.abs(B).sum(1).max() / max(gap, 1e-300)
+        undecided, lowest = signed & ~nonzero[at], v[signed].min(initial=0)
+        if lowest >= -1e-9 or (not undecided.any() and lowest >= -error):
+            best = max(best, limit)
+        elif undecided.any():
+            mask = np.arange(len(A)) == at[np.argmin(np.where(undecided, v, np.inf))]
+            work += [(inside, nonzero | mask)] + [(inside & ~mask, nonzero)] * (len(at) > 1)
+    return best
+
+
+def limits_on(A, T, case, value):
+    """A limit of x'Ax for unit x on each support of T (places of the case), at least ``value``."""
+    B = A if case.signs is None else allowed(A, case.signs)
+    found = np.full(len(T), float(value))
+    step = max(1, (1 << 22) // max(1, T.shape[1]) ** 2)
+    for start in range(0, len(T), step):
+        blocks = B[T[start : start + step, :, None], T[start : start + step, None, :]]
+        norms = np.sqrt(np.square(blocks).sum((1, 2))) * (1 + 1e-9)
+        at = np.flatnonzero(norms > value)
+        rough = np.linalg.eigvalsh(blocks[at])[:, -1] if len(at) else np.zeros(0)
+        at = at[rough + 1e-9 * norms[at] > value]
+        if case.signs is None and len(at):
+            found[start + at] = np.maximum(top(blocks[at]), value)
+            continue
+        for i in start + at:
+            mask = np.zeros(len(A), bool)
+            mask[T[i]] = True
+            found[i] = solved(A[np.ix_(mask, mask)], case.keep(mask), value)
+    return found
+
+
+def every_support(case):
+    """The largest supports, as places, by size: forced features and some of the other groups."""
+    forced, free = np.flatnonzero(case.forced).tolist(), np.flatnonzero(~case.forced)
+    names = free if case.labels is None else case.labels
+    groups = [free[names == name].tolist() for name in np.unique(names)]
+    found, count = {}, 0
+    for used in combinations(groups, min(case.room, len(groups))):
+        for chosen in product(*(combinations(g, min(case.per_group or 1, len(g))) for g in used)):
+            support = sorted(chain(forced, *chosen))
+            found.setdefault(len(support), []).append(support)
+            count += 1
+            need(count <= MANY, "too many supports to try all of them")
+    return [np.array(supports, dtype=int) for supports in found.values()]
+
+
+def all_listed(S, case, value):
+    """Every support of groups, or of some signs, solved."""
+    need(case.budget is None, "a budget has no supports")
+    room = last_bits(S, case)
+    return largest_form(S.on(case.features), case, value - room) + room
+
+
+def largest_form(A, case, value=-np.inf):
+    """The largest x'Ax of the vectors of a case, all supports tried."""
+    return up(max(limits_on(A, T, case, value).max() for T in every_support(case)))
+
+
+def listed(S, case, dual, value):
+    """Every support that a dual leaves open, solved; (bound, supports that are not below value)."""
+    bound, eigen, terms = evaluate(S, case, dual)
+    forced, free = np.flatnonzero(case.forced), np.flatnonzero(~case.forced)
+    order = free[np.argsort(-terms[free], kind="stable")]
+    sums = np.concatenate([[0], np.cumsum(terms[order])])
+    lack = value - eigen - terms[forced].sum() - 1e-12 * (abs(bound) + abs(value))
+    chosen, reached, last = np.empty((1, 0), int), np.zeros(1), np.full(1, -1)
+    for missing in range(min(case.room, len(free)), 0, -1):
+        # Best completion if number i comes next; it falls with i.
+        ahead = sums[missing:] - sums[: len(sums) - missing]
+        n_next = np.maximum(np.searchsorted(-ahead, -(lack - reached)) - last - 1, 0)
+        need(n_next.sum() <= LISTED, "the proof leaves too many supports to be listed")
+        parent = np.repeat(np.arange(len(n_next)), n_next)
+        step = np.arange(len(parent)) - (np.cumsum(n_next) - n_next)[parent]
+        last = last[parent] + 1 + step
+        chosen = np.column_stack([chosen[parent], last])
+        reached = reached[parent] + terms[order[last]]
+    T = np.sort(np.column_stack([np.tile(forced, (len(chosen), 1)), order[chosen]]), axis=1)
+    room = last_bits(S, case)
+    found = limits_on(S.on(case.features), T, case, value - room) + room
+    masks = [np.isin(np.arange(len(case.features)), support) for support in T[found > value]]
+    return max(value, found.max(initial=value)), [case.keep(mask) for mask in masks]
+
+
 # ------------------------------------------------------------------- several components together
-
-
-def supports(case):
-    """All largest supports, as places."""
-    free, forced = np.flatnonzero(~case.forced).tolist(), np.flatnonzero(case.forced)
-    count = min(case.room, len(free))
-    need(comb(len(free), count) <= MANY, "too many supports to try all of them")
-    T = np.array(list(combinations(free, count)), dtype=int).reshape(-1, count)
-    return np.hstack([np.tile(forced, (len(T), 1)).astype(int), T])
-
-
-def largest_form(N, case):
-    """The largest x'Nx of the vectors of a case, all supports tried."""
-    return up(
-        limits_on(N[np.ix_(case.features, case.features)], supports(case), case, -np.inf).max()
-    )
 
 
 def dual_matrix(dual, level):
@@ -829,7 +777,7 @@ def together(S, cases, relation, quantity, proof):
     need(theorem != "A" or dual is not None, "theorem A needs a dual")
     if dual is None:
         N, error, W = (proof["matrix"] + proof["matrix"].T) / 2, np.zeros_like(S), None
-        each = [largest_form(N, case) for case in cases]
+        each = [largest_form(N[np.ix_(c.features, c.features)], c) for c in cases]
     else:
         N, error = dual_matrix(dual, level)
         W = np.array([dual_terms(dual, case) for case in cases])
@@ -859,11 +807,11 @@ def theorem_d(S, below, K, error, each, W, cases, relation, level):
     if not steps[0] > 0:
         return np.inf
     S, doubt = minus(S, -below * np.eye(len(S)))
-    whole = pencil(S, doubt, K, error, r)
+    whole = ky_fan(S, doubt, r, K, error)
     total = steps[r - 1] * whole
     for t in range(r - 1):
         drop = steps[t] - steps[t + 1]
-        total += drop * (whole if drop <= 1e-13 * steps[0] else pencil(S, doubt, K, error, t + 1))
+        total += drop * (whole if drop <= 1e-13 * steps[0] else ky_fan(S, doubt, t + 1, K, error))
     return up(float(total), 16 * r)
 
 
@@ -876,7 +824,7 @@ def disjoint_optimum(S, cases):
     for case in cases:
         masks, values = np.zeros(0, int), np.zeros(0)
         for size in range(case.size if roomy else 1, case.size + 1):
-            T = supports(case.sized(size))
+            (T,) = every_support(case.sized(size))
             masks = np.append(masks, (1 << case.features[T]).sum(1))
             own = S[np.ix_(case.features, case.features)]
             values = np.append(values, limits_on(own, T, case, -np.inf))
@@ -947,20 +895,22 @@ def reached(S, W, quantity, component):
 # ------------------------------------------------------------------- files and data
 
 
-def plain(told, arrays, prefix):
+def read_json(arrays, name):
     """JSON as it was written: dictionaries, lists, numbers and the arrays it names."""
-    if not isinstance(told, dict):
-        return [plain(item, arrays, prefix) for item in told] if isinstance(told, list) else told
-    kind = told["is"]
-    if kind == "array":
-        return arrays[prefix + told["name"]]
-    if kind == "float":
-        return float(told["text"])
-    inner = told["fields"] if kind == "dataclass" else told["items"]
-    if not isinstance(inner, dict):
-        return [plain(item, arrays, prefix) for item in inner]
-    found = {name: plain(value, arrays, prefix) for name, value in inner.items()}
-    return {**found, "class": told["class"].rpartition(":")[2]} if kind == "dataclass" else found
+
+    def plain(told):
+        if not isinstance(told, dict):
+            return [plain(item) for item in told] if isinstance(told, list) else told
+        if told["is"] in ("array", "float"):
+            is_array = told["is"] == "array"
+            return arrays[f"{name}_{told['name']}"] if is_array else float(told["text"])
+        inner = told["fields"] if told["is"] == "dataclass" else told["items"]
+        if not isinstance(inner, dict):
+            return plain(inner)
+        kind = {"class": told["class"].rpartition(":")[2]} if "class" in told else {}
+        return {key: plain(value) for key, value in inner.items()} | kind
+
+    return plain(json.loads(str(arrays[name])))
 
 
 def features_of(indices, n, name, ascending=True):
@@ -1004,19 +954,14 @@ def case_of(told, n):
 
 def keeps(case, w, rounding):
     """Whether a vector is one of the rivals of a case."""
-    at = np.flatnonzero(w)
-    if not np.isin(at, case.features).all() or abs(np.linalg.norm(w) - 1) > rounding:
-        return False
-    w = w[case.features]
-    if case.signs is not None and not (case.signs * w >= 0).all():
-        return False
-    if case.labels is not None:
-        _, counts = np.unique(case.labels[w != 0], return_counts=True)
-        return len(counts) <= case.size and counts.max() <= case.per_group
-    budget = np.inf if case.budget is None else case.budget
-    return ((w != 0) | case.forced).sum() <= case.size and np.abs(w).sum() <= budget * (
-        1 + rounding
-    )
+    beyond, w = np.delete(w, case.features), w[case.features]
+    right = not beyond.any() and abs(np.linalg.norm(w) - 1) <= rounding
+    right &= case.signs is None or bool((case.signs * w >= 0).all())
+    right &= case.budget is None or np.abs(w).sum() <= case.budget * (1 + rounding)
+    if case.labels is None:
+        return right and ((w != 0) | case.forced).sum() <= case.size
+    counts = np.unique(case.labels[w != 0], return_counts=True)[1]
+    return right and len(counts) <= case.size and counts.max() <= case.per_group
 
 
 def relaxed(case):
@@ -1057,15 +1002,12 @@ def lines_of(stored, n, duals, n_cases):
     counts, lines = np.zeros(n_cases, int), np.zeros((n, 0))
     given, rho = np.zeros(len(duals), int), np.zeros(0)
     if int(stored["format"]) == 4:
-        counts, lines, given, rho = (
-            stored[name] for name in ("node_lines", "lines", "dual_multipliers", "multipliers")
-        )
+        names = ("node_lines", "lines", "dual_multipliers", "multipliers")
+        counts, lines, given, rho = (stored[name] for name in names)
     features_of(counts, lines.shape[1] + 1, "numbers of lines", ascending=False)
     features_of(given, len(rho) + 1, "numbers of multipliers", ascending=False)
-    need(len(counts) == n_cases and len(given) == len(duals), "lines of other cases")
-    need(
-        lines.shape == (n, counts.sum()) and rho.shape == (given.sum(),), "a wrong number of lines"
-    )
+    right = len(counts) == n_cases and len(given) == len(duals) and rho.shape == (given.sum(),)
+    need(right and lines.shape == (n, counts.sum()), "a wrong number of lines")
     need((rho >= 0).all() and (counts != 1).all(), "a negative multiplier, or a single line")
     for dual, count, end in zip(duals, given, np.cumsum(given), strict=True):
         dual["rho"] = rho[end - count : end]
@@ -1073,13 +1015,8 @@ def lines_of(stored, n, duals, n_cases):
 
 
 def read_data(path):
-    if str(path).endswith((".npy", ".npz")):
-        stored = np.load(path, allow_pickle=False)
-        if isinstance(stored, np.ndarray):
-            return stored
-        tables = [stored[name] for name in stored.files if stored[name].ndim == 2]
-        need(len(tables) == 1, f"{path} holds {len(tables)} tables, not one")
-        return tables[0]
+    if str(path).endswith(".npy"):
+        return np.load(path, allow_pickle=False)
     with open(path) as file:
         header = not file.readline().split(",")[0].strip().lstrip("+-")[:1].isdigit()
     return np.loadtxt(path, delimiter=",", skiprows=int(header))
@@ -1091,39 +1028,30 @@ def covariances(data):
     X = data.astype(float)
     need(np.isfinite(X).all(), "the data holds NaN or infinity")
     n = X.shape[1]
-    nothing = np.zeros((n, 0)), np.zeros((0, 0))
     if X.shape == (n, n) and np.abs(X - X.T).max() <= 1e-12 * np.abs(X).max():
-        yield Matrix((X + X.T) / 2, None, *nothing), 0
+        yield Matrix((X + X.T) / 2, None, np.zeros((n, 0)), np.zeros((0, 0))), 0
         return
     X = X - X.mean(0)
     X -= X.mean(0)
     for scale in (1.0, X.std(0, ddof=1)):
         Z = X / np.where(scale > 1e-12 * np.abs(X).max(), scale, 1.0) / np.sqrt(len(X) - 1)
-        yield Matrix(Z.T @ Z if n <= max(WIDE, len(X)) else None, Z, *nothing), len(X)
+        stored = Z.T @ Z if n <= max(WIDE, len(X)) else None
+        yield Matrix(stored, Z, np.zeros((n, 0)), np.zeros((0, 0))), len(X)
 
 
 def matrix_about(data, about, precision):
     """The covariance that a certificate is about, told by its fingerprint."""
     need(precision in TOLERANCE, f"precision {precision!r} is not known")
-    names = (
-        "number of features",
-        "number of samples",
-        "total variance",
-        "variances",
-        "covariances",
-    )
-    reasons = []
     for S, n_samples in covariances(data):
         d = S.diagonal()
         z = np.cos(np.square(np.arange(1.0, len(d) + 1.0)))
         here = np.array([len(d), n_samples, d.sum(), d @ d, z @ S.times(z)])
         room = np.array([0, 1e-9, here[2], here[3], here[2] + abs(here[4])])
-        wrong = ~(np.abs(here - about) <= 10 * TOLERANCE[precision] * np.abs(room) + 1e-300)
-        wrong[1] &= bool(n_samples and about[1])
-        if not wrong.any():
+        same = np.abs(here - about) <= 10 * TOLERANCE[precision] * np.abs(room) + 1e-300
+        same[1] |= not (n_samples and about[1])
+        if same.all():
             return S
-        reasons.append(names[int(np.argmax(wrong))])
-    why = f"made for other data: another {reasons[0]}"
+    why = f"made for other data: features, samples, variances, covariances agree: {same.tolist()}"
     raise Refused(why)
 
 
@@ -1142,38 +1070,51 @@ def check_relation(S, W, relation, precision):
 # ------------------------------------------------------------------- the statements
 
 
+def earlier_ones(stored, n, case):
+    """Loadings, relation and deflation of earlier components, all of them well-formed."""
+    W, (_, _, relation, deflation) = stored["earlier"], stored["texts"].tolist()
+    need(W.ndim == 2 and (W.shape[1] == 0 or len(W) == n), "earlier components of another length")
+    unit = np.abs(np.linalg.norm(W, axis=0) - 1) <= 1e-5
+    need(unit.all(), "an earlier vector is not of norm 1")
+    rules = ("schur", "projection", "hotelling")
+    need(not deflation or deflation.removeprefix("orthogonalized_") in rules, "unknown deflation")
+    missing = W.shape[1] and relation in ("none", "quasi") and not deflation
+    need(not missing, "the rule of deflation is missing")
+    used = np.flatnonzero(W.any(1)) if relation == "disjoint" else []
+    need(not np.isin(used, case.features).any(), "features of earlier components are not forbidden")
+    return W.reshape(n, -1), relation, deflation
+
+
+def turned(S, case):
+    """Proofs are about features counted so that all loadings are positive, if all have signs."""
+    flips = np.ones(len(S.thin))
+    if case.signed:
+        flips[case.features] = case.signs
+        case = replace(case, signs=np.abs(case.signs))
+        stored = None if S.stored is None else S.stored * np.outer(flips, flips)
+        S = replace(S, stored=stored, Z=None if S.Z is None else S.Z * flips)
+    return S, case, flips
+
+
 def verify_one(stored, data):
     """Check a certificate of one component; returns a line that says what is proven."""
     known = "format" in stored and int(stored["format"]) in (3, 4)
     need(known, "this is no certificate of format 3 or 4")
     value, claimed, _, best_value = stored["numbers"].tolist()
-    precision, _, relation, deflation = stored["texts"].tolist()
-    told = plain(json.loads(str(stored["constraint"])), stored, "constraint_")
-    about, W = stored["about"], stored["earlier"]
+    told, precision = read_json(stored, "constraint"), str(stored["texts"][0])
+    about = stored["about"]
     need(about.shape == (5,) and 0 < about[0] == int(about[0]), "the fingerprint is malformed")
     n = int(about[0])
     case, proof = case_of(told, n), proof_of(stored, n)
-    flips, tolerance = flips_of(case, n), TOLERANCE.get(precision)
-    S, W = turned(matrix_about(data, about, precision), flips), W * flips[: len(W), None]
-    need(W.ndim == 2 and (W.shape[1] == 0 or len(W) == n), "earlier components of another length")
-    rules = ("schur", "projection", "hotelling")
-    need(not deflation or deflation.removeprefix("orthogonalized_") in rules, "unknown deflation")
-    need(
-        (np.abs(np.linalg.norm(W, axis=0) - 1) <= 1e-5).all(), "an earlier vector is not of norm 1"
-    )
-    missing = W.shape[1] and relation in ("none", "quasi") and not deflation
-    need(not missing, "the rule of deflation is missing")
-    used = np.flatnonzero(W.any(1)) if relation == "disjoint" else []
-    need(not np.isin(used, case.features).any(), "features of earlier components are not forbidden")
-    if case.signs is not None:
-        case = replace(case, signs=case.signs * flips[case.features])
+    W, relation, deflation = earlier_ones(stored, n, case)
+    S, case, flips = turned(matrix_about(data, about, precision), case)
+    W, tolerance = W * flips[:, None], TOLERANCE[precision]
     measured, bounding, margin = without_earlier(S, W, relation, deflation)
     for name, claim in (("loading", value), ("best_loading", best_value)):
+        need(stored[name].shape == (n,), f"{name} is of another length")
         w = stored[name] * flips
-        need(w.shape == (n,) and keeps(case, w, 10 * tolerance), f"{name} is no rival")
-        check_relation(
-            S, np.column_stack([W, w]) if W.shape[1] else w[:, None], relation, precision
-        )
+        need(keeps(case, w, 10 * tolerance), f"{name} is no rival")
+        check_relation(S, np.column_stack([W, w]), relation, precision)
         at = np.flatnonzero(w)
         block, w = measured.on(at), w[at] / np.linalg.norm(w)
         found = float(w @ block @ w)
@@ -1182,20 +1123,18 @@ def verify_one(stored, data):
     # The last one is the best component known, rounded down.
     known = found - 16 * len(at) * U * (np.abs(w) @ np.abs(block) @ np.abs(w))
     bound, left = prove(bounding, case, known - margin, proof, claimed - margin)
-    bound = max(bound + margin, best_value)
-    room = tolerance * abs(claimed)
+    bound, room = max(bound + margin, best_value), tolerance * abs(claimed)
     need(bound <= claimed + room, f"the proof gives {bound:.12g}, not {claimed:.12g}")
     need(value <= claimed + room, "the bound lies below the value")
     fixed = fixed_features(bounding, left, n, known - margin)
     for name, shown in zip(("fixed_in", "fixed_out"), fixed, strict=True):
         beyond = np.setdiff1d(features_of(stored[name], n, name), shown)
         need(len(beyond) == 0, f"{name} names feature(s) {beyond[:5]} without proof")
-    after = (
-        f", {relation} after {W.shape[1]} earlier component(s) {deflation}" if W.shape[1] else ""
-    )
+    after = f", {relation} after {W.shape[1]} earlier component(s) {deflation}".rstrip()
     return (
         f"proven: variance {value:.10g}, no rival above {bound:.13g} (claimed {claimed:.13g}) among "
-        f"{told['class']}{after.rstrip()}; {len(proof)} case(s), {len(stored['dual_sizes'])} dual(s)"
+        f"{told['class']}{after if W.shape[1] else ''}; "
+        f"{len(proof)} case(s), {len(stored['dual_sizes'])} dual(s)"
     )
 
 
@@ -1205,9 +1144,8 @@ def joint_proof(stored, i, claim, n, r):
     given = {name: stored.get(f"proof_{i}_{name}") for name in (*shapes, "factor")}
     for name, array in given.items():
         shape = shapes.get(name, (n, 0 if array is None else array.shape[-1]))
-        need(
-            array is None or (array.shape == shape and array.dtype == float), f"a malformed {name}"
-        )
+        right = array is None or (array.shape == shape and array.dtype == float)
+        need(right, f"a malformed {name}")
     need(type(claim["level"]) is float and np.isfinite(claim["level"]), "the level is no number")
     parts = {"P": given["pairing"], "tau": given["shift"], "L": given["factor"]}
     held = [part is not None for part in parts.values()]
@@ -1218,30 +1156,19 @@ def joint_proof(stored, i, claim, n, r):
 def verify_together(stored, data):
     """Check a joint certificate; a line for each of its claims."""
     need(int(stored["joint_format"]) == 1, "this is no joint certificate of format 1")
-    stated = plain(json.loads(str(stored["stated"])), stored, "stated_")
-    about, W, relation = stated["about"], stored["loadings"], str(stored["relation"])
-    n, r, precision = about["n_features"], len(stated["constraints"]), about["precision"]
+    stated, W, relation = read_json(stored, "stated"), stored["loadings"], str(stored["relation"])
+    about, r = stated["about"], len(stated["constraints"])
+    n, precision = about["n_features"], about["precision"]
     need(type(n) is int and W.shape == (n, r) and W.dtype == float and r > 0, "loadings: shape")
     need(n <= WIDE, "too many features")
-    print_of = [
-        n,
-        np.nan_to_num(about["n_samples"]),
-        about["trace"],
-        about["squares"],
-        about["probe"],
-    ]
-    S = matrix_about(data, np.array(print_of, dtype=float), precision)
+    mark = [n, np.nan_to_num(about["n_samples"]), about["trace"], about["squares"], about["probe"]]
+    S = matrix_about(data, np.array(mark, dtype=float), precision)
     cases = [case_of(told, n) for told in stated["constraints"]]
     for t, (case, w) in enumerate(zip(cases, W.T, strict=True)):
         need(keeps(case, w, 1e-9), f"component {t + 1} is no rival")
         check_relation(S, W[:, : t + 1], relation, precision)
-    S, cases, lines, room = (
-        S.on(np.arange(n)),
-        [relaxed(c) for c in cases],
-        [],
-        TOLERANCE[precision],
-    )
-    at = np.unique(np.concatenate([case.features for case in cases]))
+    S, cases, room = S.on(np.arange(n)), [relaxed(case) for case in cases], TOLERANCE[precision]
+    at, lines = np.unique(np.concatenate([case.features for case in cases])), []
     local = [replace(case, features=np.searchsorted(at, case.features)) for case in cases]
     for i, claim in enumerate(json.loads(str(stored["claims"]))):
         value, bound, j = claim["value"], claim["upper_bound"], claim["component"]
@@ -1282,14 +1209,12 @@ def check(path, data):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("certificate")
-    parser.add_argument("data", help="NPY, NPZ or CSV: samples in rows, or a covariance")
-    parser.add_argument("--exact", action="store_true", help="use python-flint")
-    given = parser.parse_args()
-    if given.exact:
+    given = [word for word in sys.argv[1:] if word != "--exact"]
+    if len(given) != 2:
+        sys.exit(__doc__)
+    if len(given) < len(sys.argv) - 1:
         use_flint()
-    holds, line = check(given.certificate, given.data)
+    holds, line = check(*given)
     print(line)
     return 0 if holds else 1
 
