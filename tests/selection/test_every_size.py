@@ -74,7 +74,10 @@ def best_of_size(A: np.ndarray, size: int, nonnegative: bool) -> float:
     for n_used in range(1, size + 1) if nonnegative else [size]:
         for s in combinations(range(len(A)), n_used):
             values, vectors = np.linalg.eigh(A[np.ix_(s, s)])
-            if not nonnegative or np.abs(vectors[:, -1].sum()) > np.abs(vectors[:, -1]).sum() - 1e-9:
+            if (
+                not nonnegative
+                or np.abs(vectors[:, -1].sum()) > np.abs(vectors[:, -1]).sum() - 1e-9
+            ):
                 best = max(best, values[-1])
     return best
 

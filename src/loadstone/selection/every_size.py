@@ -137,7 +137,7 @@ class EverySize:
         """Components, or what a climb from those of a larger size ends with."""
         if len(larger) != len(W) or not np.isfinite(total):
             return W, total
-        return self._better(W, total, _cut(larger, size, self.positive), size)
+        return self._better(W, total, _cut(larger, size, positive=self.positive), size)
 
     def _better(self, W: Array, total: float, start: Array, size: int) -> tuple[Array, float]:
         """Components with what they explain, or what a climb from another start ends with."""
@@ -150,7 +150,7 @@ class EverySize:
             return
         large = size >= LARGE_SHARE * self.A.shape[0]
         for directions in self.together if large else self.together[1:]:
-            yield _cut(directions[:n], size, self.positive)
+            yield _cut(directions[:n], size, positive=self.positive)
         if len(before) == n:
             yield before
 
@@ -213,7 +213,7 @@ def loadings_of_every_size(
         yield W
 
 
-def _cut(directions: Array, size: int, positive: bool) -> Array:
+def _cut(directions: Array, size: int, *, positive: bool) -> Array:
     """The largest entries of each row, at unit length; its larger entries count as positive."""
     if positive:
         upright = directions * np.where(np.sum(directions**3, axis=1) < 0, -1, 1)[:, None]
