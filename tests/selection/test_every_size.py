@@ -61,7 +61,7 @@ def test_places_go_to_the_largest_and_ties_to_the_first(positive):
         image = rng.integers(-4, 5, 12).astype(float)
         k = int(rng.integers(1, 13))
         support, w = np.empty(k, np.int64), np.empty(k)
-        largest_places(image, support, w, positive)
+        largest_places(image, support, w, positive or None)
         given = np.maximum(image, 0) if positive else image
         expected = np.sort(np.argsort(-np.abs(given), kind="stable")[:k])
         np.testing.assert_array_equal(support, expected)

@@ -123,7 +123,7 @@ class EverySize:
             N_STEPS,
             self.n_climbed,
             N_EXCHANGES,
-            self.positive,
+            self.positive or None,
         )
         W = W[W.any(axis=1)]
         if not self.refined and self.n_components > 1:
@@ -166,7 +166,7 @@ class EverySize:
             GAIN,
             WITHIN_REACH,
             MAX_ROUNDS,
-            self.positive,
+            self.positive or None,
         )
         return W, total
 
