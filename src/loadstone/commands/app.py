@@ -12,6 +12,7 @@ from loadstone._version import __version__
 from loadstone.commands.app_examples import datasets_app, demo
 from loadstone.commands.groups import with_groups
 from loadstone.commands.options import (
+    FLAG,
     OUTPUT,
     Certify,
     Components,
@@ -70,6 +71,7 @@ def _options(
         bool,
         typer.Option(
             "--version",
+            metavar=FLAG,
             is_eager=True,
             callback=lambda v: _version(asked=v),
             help="Print the version.",

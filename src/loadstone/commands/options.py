@@ -12,6 +12,8 @@ from loadstone.registry import methods
 #: Panels of the help.
 FILES = "Data"
 OUTPUT = "Output"
+#: What the help calls the value of a switch: it takes none.
+FLAG = ""
 
 DataFile = Annotated[
     Path,
@@ -69,7 +71,9 @@ Weights = Annotated[
 ]
 Log1p = Annotated[
     bool,
-    typer.Option("--log1p", help="Take log(1 + x) of every feature.", rich_help_panel=FILES),
+    typer.Option(
+        "--log1p", metavar=FLAG, help="Take log(1 + x) of every feature.", rich_help_panel=FILES
+    ),
 ]
 Sheet = Annotated[
     str | None,
@@ -88,31 +92,44 @@ Missing = Annotated[
 ]
 Turned = Annotated[
     bool,
-    typer.Option("--transpose", help="Features stand in the rows.", rich_help_panel=FILES),
+    typer.Option(
+        "--transpose", metavar=FLAG, help="Features stand in the rows.", rich_help_panel=FILES
+    ),
 ]
 Layer = Annotated[
     str | None, typer.Option(metavar="NAME", help="Layer of an H5AD file.", rich_help_panel=FILES)
 ]
 Nonnegative = Annotated[
-    bool, typer.Option("--nonnegative", help="Allow only loadings >= 0: components add up.")
+    bool,
+    typer.Option(
+        "--nonnegative", metavar=FLAG, help="Allow only loadings >= 0: components add up."
+    ),
 ]
 Standardize = Annotated[
-    bool, typer.Option("--standardize", help="Scale every feature to unit variance.")
+    bool, typer.Option("--standardize", metavar=FLAG, help="Scale every feature to unit variance.")
 ]
 Effort = Annotated[
     str, typer.Option(metavar="EFFORT", help="How hard to look: instant, standard or full.")
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option("--force", metavar=FLAG, help="Overwrite existing files.", rich_help_panel=OUTPUT),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "--quiet", "-q", metavar=FLAG, help="Print nothing but errors.", rich_help_panel=OUTPUT
+    ),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option("--json", metavar=FLAG, help="Print the result as JSON.", rich_help_panel=OUTPUT),
 ]
 Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "--debug", metavar=FLAG, help="Show the traceback of an error.", rich_help_panel=OUTPUT
+    ),
 ]
 Components = Annotated[
     str,
@@ -179,10 +196,15 @@ TimeLimit = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed of random starts.")]
 WithPath = Annotated[
     bool,
-    typer.Option("--path", help="Follow the number of features too.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--path", metavar=FLAG, help="Follow the number of features too.", rich_help_panel=OUTPUT
+    ),
 ]
 WithReport = Annotated[
-    bool, typer.Option("--report/--no-report", help="Write a report.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "--report/--no-report", metavar=FLAG, help="Write a report.", rich_help_panel=OUTPUT
+    ),
 ]
 ImageShape = Annotated[
     str | None,

@@ -1,7 +1,7 @@
 """Compiled chains of components of a small stored matrix, and their refinement.
 
 Notation as in ``state.py``: component j, a row of ``W``, competes for ``S_j``, what the others
-leave of ``S``. Components of one size, signed, free to share features.
+leave of ``S``. Components of one size, of any sign or in a ``cone``, free to share features.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -34,7 +34,7 @@ def _take_out(S, u, variance):
 
 
 @njit(cache=True)
-def chain(S, starts, columns, known, k, r, negligible, n_steps, n_climbed, n_exchanges):
+def chain(S, starts, columns, known, k, r, negligible, n_steps, n_climbed, n_exchanges, cone):
     """One component after another by Schur deflation, as rows; zeros where nothing is left.
 
     ``starts`` are directions for all of them, ``columns`` features whose covariances are
@@ -54,7 +54,7 @@ def chain(S, starts, columns, known, k, r, negligible, n_steps, n_climbed, n_exc
             n_tried = _added(tried, n_tried, left[columns[place]])
         if j < known.shape[0]:
             n_tried = _added(tried, n_tried, known[j])
-        value = search_from(left, tried, n_tried, n_steps, n_climbed, n_exchanges, support, w)
+        value = search_from(left, tried, n_tried, n_steps, n_climbed, n_exchanges, support, w, cone)
         if value <= negligible:
             break
         for place in range(k):
@@ -155,7 +155,7 @@ def _inner(a, b):
 
 
 @njit(cache=True)
-def refine(S, W, SW, k, rival, n_exchanges, gain, within_reach, max_rounds):
+def refine(S, W, SW, k, rival, n_exchanges, gain, within_reach, max_rounds, cone):
     """Each component, a row of ``W``, climbs in turn on what the others leave; what all explain.
 
     ``W`` and its product ``SW`` are changed in place. Ends after the first round where less than
@@ -179,8 +179,8 @@ def refine(S, W, SW, k, rival, n_exchanges, gain, within_reach, max_rounds):
             row[i] = image[i] if W[j, i] != 0.0 else 0.0
             n_used += W[j, i] != 0.0
         # Loadings that fill their places stay there at first.
-        largest_places(row if n_used == k else image, support, w)
-        value = climb(left, support, w, n_exchanges)
+        largest_places(row if n_used == k else image, support, w, cone)
+        value = climb(left, support, w, n_exchanges, cone)
         refused += 1
         if value > own + gain * total:
             _dense(support, w, row)

@@ -26,7 +26,7 @@ N_EIGENVECTORS, N_CLIMBED = 16, 8
 
 @dataclass(frozen=True, kw_only=True)
 class EverySize:
-    """Signed components of some features, whatever their size.
+    """Components of some features, whatever their size.
 
     Attributes
     ----------
@@ -46,6 +46,8 @@ class EverySize:
         Starts of each component that are followed to the end.
     refined : bool
         Whether components are improved in turn.
+    positive : bool
+        Whether loadings are at least zero.
     """
 
     A: Array
@@ -56,6 +58,7 @@ class EverySize:
     together: tuple[Array, ...]
     n_climbed: int
     refined: bool
+    positive: bool
 
     @classmethod
     def on(
@@ -66,6 +69,7 @@ class EverySize:
         effort: StartEffort,
         *,
         refined: bool,
+        positive: bool,
     ) -> EverySize:
         """What all sizes share; little is what is little beside the variance of all features."""
         S = whole if allowed.size == whole.n_features else whole.restrict(allowed)
@@ -82,15 +86,17 @@ class EverySize:
         turned = varimax(V[:n].T * lengths[:n], tol=TURNED).T
         turned = turned[np.argsort(-np.linalg.norm(turned, axis=1), kind="stable")]
         n_starts = max(n_components, N_EIGENVECTORS, effort.n_eigenvectors)
+        starts = np.vstack([V[:n_starts], -V[:n_starts]]) if positive else V[:n_starts]
         return cls(
             A=A,
             n_components=n,
             negligible=negligible,
-            starts=np.ascontiguousarray(V[:n_starts]),
+            starts=np.ascontiguousarray(starts),
             columns=columns,
             together=(np.ascontiguousarray(V[:n]), np.ascontiguousarray(turned)),
             n_climbed=max(N_CLIMBED, effort.n_settled),
             refined=refined and n > 1,
+            positive=positive,
         )
 
     def of_sizes(self, sizes: Array) -> list[Array]:
@@ -104,19 +110,20 @@ class EverySize:
         return [W for W, _ in found]
 
     def _of_size(self, size: int, before: Array) -> tuple[Array, float]:
-        if size >= self.A.shape[0]:
+        if size >= self.A.shape[0] and not self.positive:
             return self.together[0], np.inf
         W = chain(
             self.A,
             self.starts,
             self.columns,
             before,
-            size,
+            min(size, self.A.shape[0]),
             self.n_components,
             self.negligible,
             N_STEPS,
             self.n_climbed,
             N_EXCHANGES,
+            self.positive or None,
         )
         W = W[W.any(axis=1)]
         if not self.refined and self.n_components > 1:
@@ -130,7 +137,7 @@ class EverySize:
         """Components, or what a climb from those of a larger size ends with."""
         if len(larger) != len(W) or not np.isfinite(total):
             return W, total
-        return self._better(W, total, _cut(larger, size), size)
+        return self._better(W, total, _cut(larger, size, positive=self.positive), size)
 
     def _better(self, W: Array, total: float, start: Array, size: int) -> tuple[Array, float]:
         """Components with what they explain, or what a climb from another start ends with."""
@@ -143,14 +150,23 @@ class EverySize:
             return
         large = size >= LARGE_SHARE * self.A.shape[0]
         for directions in self.together if large else self.together[1:]:
-            yield _cut(directions[:n], size)
+            yield _cut(directions[:n], size, positive=self.positive)
         if len(before) == n:
             yield before
 
     def _refined(self, W: Array, size: int, rival: float) -> tuple[Array, float]:
         W = W.copy()
         total = refine(
-            self.A, W, W @ self.A, size, rival, N_EXCHANGES, GAIN, WITHIN_REACH, MAX_ROUNDS
+            self.A,
+            W,
+            W @ self.A,
+            min(size, self.A.shape[0]),
+            rival,
+            N_EXCHANGES,
+            GAIN,
+            WITHIN_REACH,
+            MAX_ROUNDS,
+            self.positive or None,
         )
         return W, total
 
@@ -163,8 +179,9 @@ def loadings_of_every_size(
     *,
     forbidden: Support,
     refined: bool,
+    nonnegative: bool,
 ) -> Iterator[Array]:
-    """Signed components of ascending sizes that may share features.
+    """Components of ascending sizes that may share features.
 
     Parameters
     ----------
@@ -180,6 +197,8 @@ def loadings_of_every_size(
         Features that stay out.
     refined : bool
         Whether components are improved in turn.
+    nonnegative : bool
+        Whether loadings are at least zero.
 
     Yields
     ------
@@ -187,15 +206,18 @@ def loadings_of_every_size(
         Fewer than ``n_components`` where nothing is left.
     """
     allowed = np.setdiff1d(np.arange(S.n_features), forbidden)
-    search = EverySize.on(S, allowed, n_components, effort, refined=refined)
+    search = EverySize.on(S, allowed, n_components, effort, refined=refined, positive=nonnegative)
     for found in search.of_sizes(sizes):
         W = np.zeros((S.n_features, len(found)), dtype=S.dtype)
         W[allowed] = found.T
         yield W
 
 
-def _cut(directions: Array, size: int) -> Array:
-    """The largest entries of each row, at unit length."""
+def _cut(directions: Array, size: int, *, positive: bool) -> Array:
+    """The largest entries of each row, at unit length; its larger entries count as positive."""
+    if positive:
+        upright = directions * np.where(np.sum(directions**3, axis=1) < 0, -1, 1)[:, None]
+        directions = np.maximum(upright, 0)
     W = np.zeros_like(directions)
     top = np.argsort(-np.abs(directions), axis=1, kind="stable")[:, :size]
     np.put_along_axis(W, top, np.take_along_axis(directions, top, axis=1), axis=1)

@@ -166,7 +166,7 @@ def _shares_all(model: SparsePCA, S: Covariance) -> bool:
     """Whether sizes share all there is: few features, and components free but for their size."""
     few = isinstance(S, ExplicitCovariance) and S.n_features <= FEW_FEATURES
     free = model.orthogonality == "none" and model.deflation == "schur"
-    return few and free and not model.nonnegative
+    return few and free
 
 
 def _every_size(model: SparsePCA, data: Reading, sizes: Array) -> Iterator[Array]:
@@ -178,6 +178,7 @@ def _every_size(model: SparsePCA, data: Reading, sizes: Array) -> Iterator[Array
         PATH_EFFORTS[model.effort],
         forbidden=_closed(model, data),
         refined=model.refine == "warm",
+        nonnegative=model.nonnegative,
     )
 
 

@@ -1,7 +1,9 @@
 """Compiled search of one component of a small stored matrix: climbs, and where they begin.
 
 Among a few hundred features a step costs less than the call that asks for it, and where many
-sizes are searched on many folds there are thousands of steps. Signed loadings only.
+sizes are searched on many folds there are thousands of steps. Loadings have any sign
+where ``cone`` is None and are at least zero where it is True, so that a place of a support may
+stay empty. None has a type of its own: only what is asked for is compiled.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -12,6 +14,7 @@ import math
 import numpy as np
 from numba import njit
 
+from loadstone.solvers.search.cone_kernels import leading_in_cone
 from loadstone.solvers.search.krylov_kernels import FAST, leading_on, normalise
 
 __all__ = ["climb", "image_of", "largest_places", "search_from"]
@@ -60,31 +63,43 @@ def _threshold(values, k):
 
 
 @njit(cache=True)
-def largest_places(image, support, w):
-    """The features with the largest ``|image|``, in order, and their entries; ties go to the first."""
+def _best_on(A, support, w, tol, cone):
+    """Largest variance on a support; ``w`` is a start and becomes the loadings."""
+    if cone is None:
+        return leading_on(A, support, w, tol)
+    return leading_in_cone(A, support, w, tol)
+
+
+@njit(cache=True)
+def largest_places(image, support, w, cone):
+    """The features with the most to give, in order, and their entries; ties go to the first.
+
+    Of any sign it is ``|image|``, of loadings that are at least zero the positive part.
+    """
     n, k = image.size, support.size
-    worth = np.empty(n)
+    worth, moved = np.empty(n), np.empty(n)
     for j in range(n):
-        worth[j] = abs(image[j])
-    least = _threshold(worth, k)
+        worth[j] = moved[j] = abs(image[j]) if cone is None else max(image[j], 0.0)
+    least = _threshold(moved, k)
     n_ties = k
     for j in range(n):
-        n_ties -= abs(image[j]) > least
+        n_ties -= worth[j] > least
     at = 0
     for j in range(n):
-        tie = abs(image[j]) == least and n_ties > 0
+        tie = worth[j] == least and n_ties > 0
         if tie:
             n_ties -= 1
-        if tie or abs(image[j]) > least:
-            support[at], w[at] = j, image[j]
+        if tie or worth[j] > least:
+            support[at], w[at] = j, image[j] if cone is None else worth[j]
             at += 1
 
 
 @njit(cache=True)
-def _best_exchange(A, w, image, value, support):
+def _best_exchange(A, w, image, value, support, cone):
     """What goes (a place) and joins (a feature) for the largest eigenvalue on span{w - w_i e_i, e_j}.
 
-    -1 where none is larger than ``value``.
+    -1 where none is larger than ``value``. Loadings that are at least zero are only joined by
+    features that go along with the rest.
     """
     n = A.shape[0]
     inside = np.zeros(n, np.bool_)
@@ -99,6 +114,8 @@ def _best_exchange(A, w, image, value, support):
             if inside[j]:
                 continue
             cross = image[j] - A[i, j] * w[place]
+            if cone is not None and cross < 0.0:
+                continue
             below = cross * cross > (best - kept) * (best - A[j, j]) * rest
             if below or best < kept or best < A[j, j]:
                 half = (kept - A[j, j]) / 2
@@ -109,18 +126,18 @@ def _best_exchange(A, w, image, value, support):
 
 
 @njit(cache=True)
-def _polish(A, support, w, value, image):
+def _polish(A, support, w, value, image, cone):
     """Best support for the loadings, best loadings on it, while the variance grows."""
     moved, there = np.empty_like(support), np.empty_like(w)
     for _ in range(MAX_ROUNDS):
         image_of(A, support, w, image)
-        largest_places(image, moved, there)
+        largest_places(image, moved, there, cone)
         n_kept = 0
         for place in range(support.size):
             n_kept += moved[place] == support[place]
         if n_kept == support.size:
             break
-        reached = leading_on(A, moved, there, ROUGH)
+        reached = _best_on(A, moved, there, ROUGH, cone)
         if reached <= value * (1 + GAIN):
             break
         value = reached
@@ -150,29 +167,29 @@ def _exchanged(support, w, goes, joins, loading, to_support, to_w):
 
 
 @njit(cache=True)
-def climb(A, support, w, n_exchanges):
+def climb(A, support, w, n_exchanges, cone):
     """The variance where polishing and exchanges end; ``support`` and ``w`` become what is there."""
     image, moved, there = np.empty(A.shape[0]), np.empty_like(support), np.empty_like(w)
-    value = leading_on(A, support, w, ROUGH)
-    value = _polish(A, support, w, value, image)
+    value = _best_on(A, support, w, ROUGH, cone)
+    value = _polish(A, support, w, value, image, cone)
     for _ in range(n_exchanges):
         image_of(A, support, w, image)
-        goes, joins = _best_exchange(A, w, image, value, support)
+        goes, joins = _best_exchange(A, w, image, value, support, cone)
         if goes < 0:
             break
-        loading = math.copysign(0.1, image[joins])
+        loading = math.copysign(0.1, image[joins]) if cone is None else 0.1
         _exchanged(support, w, goes, joins, loading, moved, there)
-        reached = leading_on(A, moved, there, ROUGH)
-        reached = _polish(A, moved, there, reached, image)
+        reached = _best_on(A, moved, there, ROUGH, cone)
+        reached = _polish(A, moved, there, reached, image, cone)
         if reached <= value * (1 + GAIN):
             break
         value = reached
         _copy(moved, there, support, w)
-    return leading_on(A, support, w, FINE)
+    return _best_on(A, support, w, FINE, cone)
 
 
 @njit(cache=True)
-def search_from(A, starts, n_starts, n_steps, n_climbed, n_exchanges, support, w):
+def search_from(A, starts, n_starts, n_steps, n_climbed, n_exchanges, support, w, cone):
     """The largest variance that climbs from the most promising of many directions end at.
 
     Directions are the first rows of ``starts``; ``support`` and ``w`` become what is there.
@@ -186,7 +203,7 @@ def search_from(A, starts, n_starts, n_steps, n_climbed, n_exchanges, support, w
             image[j] = starts[start, j]
         values[start] = 0.0
         for _ in range(n_steps):
-            largest_places(image, top, v)
+            largest_places(image, top, v, cone)
             normalise(v)
             image_of(A, top, v, image)
         for place in range(k):
@@ -202,7 +219,7 @@ def search_from(A, starts, n_starts, n_steps, n_climbed, n_exchanges, support, w
         if start < 0:
             break
         last = values[start]
-        value = climb(A, supports[start], loadings[start], n_exchanges)
+        value = climb(A, supports[start], loadings[start], n_exchanges, cone)
         if value > best:
             best = value
             _copy(supports[start], loadings[start], support, w)
