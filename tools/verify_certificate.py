@@ -1,13 +1,13 @@
 """Check a certificate without loadstone: ``python verify_certificate.py CERTIFICATE DATA``.
 
 One file, NumPy alone, no code in common with the package that wrote the certificate. DATA is an
-NPY, NPZ or CSV file with samples in rows, or a covariance: a symmetric matrix. Proofs, names and
+NPY or CSV file with samples in rows, or a covariance: a symmetric matrix. Proofs, names and
 formats are those of the pages ``docs/certificates.md`` (one component) and
 ``docs/joint_certificates.md`` (several together).
 
-The proof itself is short: read ``top``, ``evaluate``, ``screened``, ``split``, ``one_case`` and
-``prove``, in this order, then ``verify_one``. Everything else is about special cases (bounds
-without a stored dual, single supports, several components) and about reading files.
+Read from the top to ``prove``, then ``verify_one``: that is the whole proof of a component. What
+comes between are special cases (bounds without a stored dual, single supports, several components
+together) and the reading of files.
 
 What is assumed: numbers are IEEE doubles, and a matrix product is a sum of products in any order.
 No eigensolver and no factorisation is trusted: what they return is checked (``top``). With
