@@ -138,6 +138,18 @@ def test_importing_the_package_is_light():
     assert found.stdout.strip() == "[]"
 
 
+def test_the_help_is_light():
+    heavy = ["numba", "pandas", "matplotlib", "dask", "sklearn", "scipy", "numpy"]
+    code = (
+        "import sys; from loadstone.commands.app import app\n"
+        "app(['fit', '--help'], standalone_mode=False)\n"
+        f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "--nonnegative" in found.stdout
+    assert found.stderr.strip() == "[]"
+
+
 def test_an_estimator_does_not_need_optional_packages():
     # scikit-learn itself imports pandas and rich where they are installed.
     heavy = ["matplotlib", "dask", "typer", "numba"]

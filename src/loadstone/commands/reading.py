@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from loadstone.commands.options import (
     Columns,
@@ -21,8 +19,9 @@ from loadstone.commands.options import (
     Turned,
     Weights,
 )
-from loadstone.files.table import Table
-from loadstone.files.tables import read_table
+
+if TYPE_CHECKING:
+    from loadstone.files.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +43,8 @@ class Reading:
 
     def table(self) -> Table:
         """Read it."""
+        from loadstone.files.tables import read_table
+
         return read_table(
             self.file,
             columns=self.columns,
@@ -66,8 +67,10 @@ class Reading:
 
 def named(table: Table) -> Any:
     """The numbers as the estimator wants them: with names where they are cheap to carry."""
+    import numpy as np
+    import pandas as pd
+
     if table.feature_names is None or not isinstance(table.X, np.ndarray):
         return table.X
-    import pandas as pd
 
     return pd.DataFrame(table.X, columns=table.feature_names, copy=False)

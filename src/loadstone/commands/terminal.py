@@ -15,8 +15,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from loadstone._sklearn_compat import InvalidParameterError
-from loadstone.certificates.certificate_error import CertificateError
 from loadstone.commands.options import Debug, Json, Quiet
 from loadstone.commands.shell_words import in_shell_words
 from loadstone.files.errors import FileError
@@ -90,13 +88,8 @@ class Terminal:
         except MemoryError as error:
             said = f"not enough memory: {error or 'the data is too large'}"
             self._fail(command, said, BAD_INPUT)
-        except InvalidParameterError as error:
-            self._fail(command, _one_line(error), BAD_OPTION)
-        except CertificateError as error:
-            self._fail(command, " ".join(str(error).split()), BAD_PROOF)
         except Exception as error:
-            code = BAD_INPUT if isinstance(error, ValueError) else 1
-            self._fail(command, _one_line(error), code)
+            self._fail(command, *_told(error))
 
     def _tell(self, caught: list[warnings.WarningMessage]) -> None:
         said: set[str] = set()
@@ -123,9 +116,18 @@ class Terminal:
         self.err.print(f"[bold red]error:[/bold red] {escape(sentence)}", soft_wrap=True)
 
 
-def _one_line(error: Exception) -> str:
+def _told(error: Exception) -> tuple[str, int]:
+    """One sentence and an exit code."""
+    # Imported only now: without them ``--help`` is there in a tenth of the time.
+    from loadstone._sklearn_compat import InvalidParameterError
+    from loadstone.certificates.certificate_error import CertificateError
+
     text = " ".join(str(error).split()) or type(error).__name__
-    return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
+    if isinstance(error, CertificateError):
+        return text, BAD_PROOF
+    if isinstance(error, ValueError):
+        return text, BAD_OPTION if isinstance(error, InvalidParameterError) else BAD_INPUT
+    return f"{type(error).__name__}: {text}", 1
 
 
 def bar(value: float, largest: float, width: int = 12) -> str:

@@ -21,7 +21,6 @@ from loadstone.extraction.nested import Nested
 from loadstone.extraction.plan import Plan
 from loadstone.extraction.warm import warm_refine
 from loadstone.loadings import Loadings, Stop
-from loadstone.selection.every_size import loadings_of_every_size
 from loadstone.selection.path import PATH_EFFORTS, CardinalityPath, search_path
 from loadstone.selection.path_starts import concentrated_columns, search_size
 from loadstone.solvers.renormalise import renormalise
@@ -170,6 +169,9 @@ def _shares_all(model: SparsePCA, S: Covariance) -> bool:
 
 
 def _every_size(model: SparsePCA, data: Reading, sizes: Array) -> Iterator[Array]:
+    # Compiled, so imported only where it is needed.
+    from loadstone.selection.every_size import loadings_of_every_size
+
     assert isinstance(data.S, ExplicitCovariance)
     return loadings_of_every_size(
         data.S,
