@@ -20,7 +20,8 @@ def data_far_away(dtype, offset, seed=0):
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize(
-    ("dtype", "offset", "tol"), [("float32", 1e4, 1e-6), ("float64", 1e8, 1e-13)]
+    ("dtype", "offset", "tol"),
+    [("float32", 1e2, 1e-6), ("float32", 1e4, 1e-6), ("float64", 1e8, 1e-13)],
 )
 def test_products_keep_their_digits(container, dtype, offset, tol):
     X, expected = data_far_away(dtype, offset)

@@ -15,8 +15,9 @@ from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import Moments, shifted, where_full
 from loadstone.covariance.protocol import Array
 
-#: Deviations between zero and the mean of a feature from which on its rows are moved.
-FAR = 256.0
+#: Deviations between zero and the mean of a feature from which on its rows are moved: a copy of
+#: the rows is less than digits that single precision cannot spare.
+FAR = {"float32": 8.0, "float64": 256.0}
 
 
 def data_covariance(rows: Rows, moments: Moments, weights: Array | None) -> DataCovariance:
@@ -38,7 +39,7 @@ def _origin(rows: InMemoryRows, moments: Moments) -> Array | None:
     deviation = np.sqrt(moments.variance)
     # A constant has no deviation: it spoils products with the others.
     deviation[moments.constant] = deviation.max(initial=0.0)
-    far = np.abs(moments.mean) > FAR * deviation
+    far = np.abs(moments.mean) > FAR[rows.dtype.name] * deviation
     if not far.any():
         return None
     origin: Array = np.where(far, moments.mean, 0).astype(rows.dtype)
