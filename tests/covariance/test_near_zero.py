@@ -1,5 +1,7 @@
 """Rows far from zero keep their digits on the data route."""
 
+import tempfile
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +9,25 @@ from scipy import sparse
 from loadstone import SparsePCA, cardinality_path
 from loadstone.covariance import covariance_of
 
-CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
+
+def mapped(X):
+    with tempfile.TemporaryFile() as file:
+        there = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+    there[:] = X
+    return there
+
+
+def in_chunks(X):
+    return pytest.importorskip("dask.array").from_array(X, chunks=(2, 3))
+
+
+CONTAINERS = {
+    "dense": np.asarray,
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_array,
+    "memmap": mapped,
+    "dask": in_chunks,
+}
 
 
 def data_far_away(dtype, offset, seed=0):

@@ -236,9 +236,10 @@ class InMemoryRows:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """A memory-mapped file, read in blocks that are let go again."""
+    """A memory-mapped file, read in blocks that are let go again, less ``origin`` if there is one."""
 
     X: np.memmap
+    origin: Array | None = None
     in_memory: ClassVar[bool] = False
     largest_result: ClassVar[float] = np.inf
     is_sparse: ClassVar[bool] = False
@@ -262,6 +263,8 @@ class MappedRows:
     def _read(self, rows: slice) -> Array:
         block = np.array(self.X[rows], dtype=self.dtype, order="C", subok=False)
         self.let_go()
+        if self.origin is not None:
+            block -= self.origin
         return block
 
     def let_go(self) -> None:

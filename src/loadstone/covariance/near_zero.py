@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from loadstone.covariance.containers import InMemoryRows, Rows
+from loadstone.covariance.containers import InMemoryRows, MappedRows, Rows
+from loadstone.covariance.dask_rows import DaskRows
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import Moments, shifted, where_full
 from loadstone.covariance.protocol import Array
@@ -21,21 +22,32 @@ FAR = {"float32": 8.0, "float64": 256.0}
 
 
 def data_covariance(rows: Rows, moments: Moments, weights: Array | None) -> DataCovariance:
-    """The covariance by products with the rows, or with a copy of them near zero.
+    """The covariance by products with the rows, or with rows that were moved near zero.
 
-    Rows that are read in blocks stay as they are. So do sparse features that have zeros: their
-    mean is no larger than their deviation times the root of the number of samples.
+    Rows in memory are copied, others moved block by block as they are read. Sparse features that
+    have zeros stay: their mean is no larger than their deviation times the root of the number of
+    samples. So do sparse chunks on workers.
     """
-    origin = _origin(rows, moments) if isinstance(rows, InMemoryRows) else None
-    if origin is None or not isinstance(rows, InMemoryRows):
+    origin = _origin(rows, moments)
+    if origin is None:
         return DataCovariance(rows, moments, weights)
-    moved = shifted(rows.X, origin) if rows.is_sparse else rows.X - origin
     near = replace(moments, mean=moments.mean - origin)
-    return DataCovariance(InMemoryRows(moved), near, weights, origin)
+    return DataCovariance(_moved(rows, origin), near, weights, origin)
 
 
-def _origin(rows: InMemoryRows, moments: Moments) -> Array | None:
+def _moved(rows: Rows, origin: Array) -> Rows:
+    if isinstance(rows, InMemoryRows):
+        return InMemoryRows(shifted(rows.X, origin) if rows.is_sparse else rows.X - origin)
+    if isinstance(rows, MappedRows):
+        return replace(rows, origin=origin)
+    assert isinstance(rows, DaskRows)
+    return DaskRows(rows.X.astype(rows.dtype) - origin)
+
+
+def _origin(rows: Rows, moments: Moments) -> Array | None:
     """The means of features far from zero, rounded, and zero for others; nothing if none is."""
+    if rows.is_sparse and not rows.in_memory:
+        return None
     deviation = np.sqrt(moments.variance)
     # A constant has no deviation: it spoils products with the others.
     deviation[moments.constant] = deviation.max(initial=0.0)
@@ -43,5 +55,6 @@ def _origin(rows: InMemoryRows, moments: Moments) -> Array | None:
     if not far.any():
         return None
     origin: Array = np.where(far, moments.mean, 0).astype(rows.dtype)
-    origin = where_full(rows, origin) if rows.is_sparse else origin
+    if isinstance(rows, InMemoryRows) and rows.is_sparse:
+        origin = where_full(rows, origin)
     return origin if origin.any() else None
