@@ -1,0 +1,111 @@
+"""Answers that are equally good, by formula: looked at only where two answers differ.
+
+Where two supports have the same variance, which of them is taken is a matter of the order of
+features or of the last digit, and what follows from it differs: later components, variances of
+samples that were held out, sizes. Where a model has as many numbers as the data has moments, more
+than one set of numbers describes the data best.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+#: Supports of one size that are looked at; among more of them chance makes some nearly equal.
+MOST = 600
+#: Methods that go through all smaller sizes.
+GROWING = {"GreedyPCA"}
+
+
+def equally_good(given, *models):
+    """Whether several supports of a size that was tried have the same variance."""
+    return any(
+        _tie(C, size, given.dense.dtype)
+        for C in _covariances(given, models[0])
+        for size in _sizes(C.shape[0], models)
+    ) or _recovers_all(given, models[0])
+
+
+def _tie(C, size, dtype):
+    """Whether two of all supports of that size have the same largest eigenvalue."""
+    if size > len(C) or comb(len(C), size) > MOST:
+        return False
+    supports = np.array(list(combinations(range(len(C)), size)))
+    values = np.linalg.eigvalsh(C[supports[:, :, None], supports[:, None, :]])[:, -1]
+    # Of the size of rounding in the precision of the data, or where folds share their digits.
+    return bool((np.diff(np.sort(values)) <= 64 * _eps(dtype) * values.max()).any())
+
+
+def _eps(dtype):
+    return np.finfo(np.float32 if dtype == np.float32 else np.float64).eps
+
+
+def _sizes(n_features, models):
+    """Sizes of the components, and those that were tried on the way to them."""
+    found = {int(size) for model in models for size in getattr(model, "cardinality_", ())}
+    for model in models:
+        found |= {int(size) for size in vars(model).get("cv_results_", {}).get("n_nonzero", ())}
+    if type(models[0]).__name__ in GROWING:
+        found |= set(range(1, max(found, default=0) + 1))
+    return sorted(size for size in found if 1 <= size < n_features)
+
+
+def _covariances(given, model):
+    """Of all samples, and of those that components are searched on while others are held out."""
+    rows = [np.arange(len(given.dense))]
+    if "cv_results_" in vars(model):
+        rows += [train for train, _ in check_cv(model.cv).split(given.dense)]
+    found = []
+    for chosen in rows:
+        weights = None if given.weights is None else given.weights[chosen]
+        found.append(_covariance(given.dense[chosen], weights, vars(model).get("scale_")))
+    return found
+
+
+def _covariance(X, weights, scale):
+    X = X.astype(float)
+    weights = np.ones(len(X)) if weights is None else weights
+    Z = np.sqrt(weights)[:, None] * (X - weights @ X / max(weights.sum(), 1e-300))
+    if scale is not None:
+        lengths = np.linalg.norm(Z, axis=0)
+        Z = Z / np.where(lengths > 1e-12 * np.abs(X).max(initial=1e-300), lengths, np.inf)
+    return Z.T @ Z
+
+
+def _rank(C):
+    scale = np.sqrt(np.maximum(C.diagonal(), 1e-300))
+    values = np.linalg.eigvalsh(C / np.multiply.outer(scale, scale))
+    return int((values > 1e-9 * max(values[-1], 1e-300)).sum())
+
+
+def _recovers_all(given, model):
+    """Whether as few components as these recover everything of some samples, whichever they are."""
+    if model.get_params().get("objective") != "recovery":
+        return False
+    return any(_rank(C) <= model.n_components_ for C in _covariances(given, model))
+
+
+def is_undetermined(given, model):
+    """Whether a model of factors and noise has as many numbers as the data has moments.
+
+    Counted among the features that factors use. A factor of two features with noise variances of
+    their own: four numbers for three moments. Where every factor uses all of them, factors can be
+    turned, which takes numbers away.
+    """
+    W = np.asarray(model.components_)
+    used = W.any(axis=0)
+    free = np.size(np.unique(model.noise_variance_)) > 1
+    if free and ((W != 0).sum(axis=1) <= 2).any():
+        return True
+    r, d = W.shape[0], int(used.sum())
+    if not r:
+        return False
+    numbers = np.count_nonzero(W) + (d if free else 1)
+    if np.count_nonzero(W) == r * d:
+        numbers -= r * (r - 1) // 2
+    C = _covariance(given.dense, given.weights, vars(model).get("scale_"))[np.ix_(used, used)]
+    rank = _rank(C)
+    return numbers >= rank * d - rank * (rank - 1) // 2
