@@ -26,7 +26,7 @@ def equally_good(given, *models):
         _tie(C, size, given.dense.dtype)
         for C in _covariances(given, models[0])
         for size in _sizes(C.shape[0], models)
-    ) or _recovers_all(given, models[0])
+    ) or _spans_all(given, models)
 
 
 def _tie(C, size, dtype):
@@ -81,11 +81,18 @@ def _rank(C):
     return int((values > 1e-9 * max(values[-1], 1e-300)).sum())
 
 
-def _recovers_all(given, model):
-    """Whether as few components as these recover everything of some samples, whichever they are."""
-    if model.get_params().get("objective") != "recovery":
+def _spans_all(given, models):
+    """Whether as few components as these hold all of some samples, in whichever way they do.
+
+    That is a tie for those who want to recover the data, and for those who search all components
+    together where the objective is the same.
+    """
+    joint = [m for m in models if type(m).__name__ == "NSPCA"]
+    objectives = [m.objective_[0][-1] for m in joint if len(m.objective_) and len(m.objective_[0])]
+    together = len(objectives) == 2 and np.isclose(*objectives, rtol=64 * _eps(given.dense.dtype))
+    if not together and models[0].get_params().get("objective") != "recovery":
         return False
-    return any(_rank(C) <= model.n_components_ for C in _covariances(given, model))
+    return any(_rank(C) <= models[0].n_components_ for C in _covariances(given, models[0]))
 
 
 def is_undetermined(given, model):
