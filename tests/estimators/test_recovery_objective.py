@@ -82,3 +82,12 @@ def test_no_component_is_added_to_those_found_together():
 def test_what_cannot_be_had_together_is_said(parameters, message):
     with pytest.raises(ValueError, match=message):
         SparsePCA(2, objective="recovery", **parameters).fit(X)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_random_start_that_nothing_beats_has_unit_length(seed):
+    units = 10.0 ** np.array([2, -2, 4, 1, -6, 4])
+    Y = np.random.default_rng(seed).standard_normal((15, 6)) * units
+    with pytest.warns(UserWarning, match="standardize"):
+        model = SparsePCA(2, objective="recovery", n_nonzero=2, forced=[1]).fit(Y)
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1, rtol=1e-12)

@@ -16,17 +16,19 @@ from sklearn.model_selection import check_cv
 
 #: Supports of one size that are looked at; among more of them chance makes some nearly equal.
 MOST = 600
+#: Methods that keep the largest covariances of each step, and shrink them by the next one.
+THRESHOLDS = {"EMPCA", "ElasticNetPCA", "ThresholdedPCA"}
 #: Methods that go through all smaller sizes.
 GROWING = {"GreedyPCA"}
 
 
 def equally_good(given, *models):
     """Whether several supports of a size that was tried have the same variance."""
-    return any(
-        _tie(C, size, given.dense.dtype)
-        for C in _covariances(given, models[0])
-        for size in _sizes(C.shape[0], models)
-    ) or _spans_all(given, models)
+    covariances, dtype = _covariances(given, models[0]), given.dense.dtype
+    tie = any(_tie(C, size, dtype) for C in covariances for size in _sizes(len(C), models))
+    if type(models[0]).__name__ in THRESHOLDS:
+        tie = tie or any(_same_bids(C, dtype) for C in covariances)
+    return tie or _spans_all(given, models)
 
 
 def _tie(C, size, dtype):
@@ -37,6 +39,13 @@ def _tie(C, size, dtype):
     values = np.linalg.eigvalsh(C[supports[:, :, None], supports[:, None, :]])[:, -1]
     # Of the size of rounding in the precision of the data, or where folds share their digits.
     return bool((np.diff(np.sort(values)) <= 64 * _eps(dtype) * values.max()).any())
+
+
+def _same_bids(C, dtype):
+    """Whether two features have the same covariance with a third, but for the sign."""
+    bids = np.sort(np.abs(C), axis=1)
+    equal = np.diff(bids, axis=1) <= 64 * _eps(dtype) * bids[:, :-1]
+    return bool((equal & (bids[:, :-1] > 0)).any())
 
 
 def _eps(dtype):
