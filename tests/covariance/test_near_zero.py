@@ -18,7 +18,8 @@ def mapped(X):
 
 
 def in_chunks(X):
-    return pytest.importorskip("dask.array").from_array(X, chunks=(2, 3))
+    da = pytest.importorskip("dask.array", reason="needs dask: pip install 'loadstone[dask]'")
+    return da.from_array(X, chunks=(2, 3))
 
 
 CONTAINERS = {

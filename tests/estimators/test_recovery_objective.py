@@ -91,3 +91,21 @@ def test_a_random_start_that_nothing_beats_has_unit_length(seed):
     with pytest.warns(UserWarning, match="standardize"):
         model = SparsePCA(2, objective="recovery", n_nonzero=2, forced=[1]).fit(Y)
     np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("seed", "power"), [(5, -240), (8, 240)])
+def test_the_unit_does_not_decide_what_is_recovered(seed, power):
+    # Powers of two change no digit; fourth powers of the data left the range of numbers.
+    Y = np.random.default_rng(seed).standard_normal((40, 16))
+    found = [
+        SparsePCA(1, objective="recovery", n_nonzero=4).fit(Y * unit) for unit in (1.0, 2.0**power)
+    ]
+    np.testing.assert_array_equal(found[0].support_, found[1].support_)
+    np.testing.assert_allclose(*(m.recovered_variance_ratio_ for m in found), rtol=1e-12)
+
+
+def test_nothing_is_divided_by_the_variance_of_a_direction_that_has_none():
+    Y = np.array([[0, 1, 0, 0], [1, 0, 1, 1], [0, 1, 0, 0], [1, 1, 1, 0]], dtype=float)
+    model = SparsePCA(50, objective="recovery", target=0.1, effort="fast", max_iter=7)
+    with np.errstate(divide="raise"), pytest.warns(UserWarning, match="fewer than asked for"):
+        assert model.fit(Y).n_components_ == 2
