@@ -102,10 +102,3 @@ def test_the_unit_does_not_decide_what_is_recovered(seed, power):
     ]
     np.testing.assert_array_equal(found[0].support_, found[1].support_)
     np.testing.assert_allclose(*(m.recovered_variance_ratio_ for m in found), rtol=1e-12)
-
-
-def test_nothing_is_divided_by_the_variance_of_a_direction_that_has_none():
-    Y = np.array([[0, 1, 0, 0], [1, 0, 1, 1], [0, 1, 0, 0], [1, 1, 1, 0]], dtype=float)
-    model = SparsePCA(50, objective="recovery", target=0.1, effort="fast", max_iter=7)
-    with np.errstate(divide="raise"), pytest.warns(UserWarning, match="fewer than asked for"):
-        assert model.fit(Y).n_components_ == 2

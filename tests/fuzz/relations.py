@@ -144,7 +144,7 @@ def _same_variance(model, twin, given, what, factor=1.0):
         if not generic and _selected_fewer(model, twin):
             return
         same = as_dense(model.get_support()).sum() == as_dense(twin.get_support()).sum()
-        require(same, f"{what}: another number of features")
+        require(same or equally_good(given, model, twin), f"{what}: another number of features")
         return
     if not generic and _chose_another_size(model, twin):
         return

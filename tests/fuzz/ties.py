@@ -26,7 +26,7 @@ def equally_good(given, *models):
     """Whether several supports of a size that was tried have the same variance."""
     covariances, dtype = _covariances(given, models[0]), given.dense.dtype
     tie = any(_tie(C, size, dtype) for C in covariances for size in _sizes(len(C), models))
-    if type(models[0]).__name__ in THRESHOLDS:
+    if type(models[0]).__name__ in THRESHOLDS or models[0].get_params().get("solver") == "em":
         tie = tie or any(_same_bids(C, dtype) for C in covariances)
     return tie or _spans_all(given, models)
 
@@ -57,6 +57,10 @@ def _sizes(n_features, models):
     found = {int(size) for model in models for size in getattr(model, "cardinality_", ())}
     for model in models:
         found |= {int(size) for size in vars(model).get("cv_results_", {}).get("n_nonzero", ())}
+        if "n_features_to_select_" in vars(model):
+            # Shared out evenly among the components.
+            selected = np.arange(model._size(n_features))
+            found |= {part.size for part in np.array_split(selected, model.n_components)}
     if type(models[0]).__name__ in GROWING:
         found |= set(range(1, max(found, default=0) + 1))
     return sorted(size for size in found if 1 <= size < n_features)
@@ -70,15 +74,15 @@ def _covariances(given, model):
     found = []
     for chosen in rows:
         weights = None if given.weights is None else given.weights[chosen]
-        found.append(_covariance(given.dense[chosen], weights, vars(model).get("scale_")))
+        found.append(_covariance(given.dense[chosen], weights, model))
     return found
 
 
-def _covariance(X, weights, scale):
+def _covariance(X, weights, model):
     X = X.astype(float)
     weights = np.ones(len(X)) if weights is None else weights
     Z = np.sqrt(weights)[:, None] * (X - weights @ X / max(weights.sum(), 1e-300))
-    if scale is not None:
+    if vars(model).get("scale_") is not None or model.get_params().get("standardize"):
         lengths = np.linalg.norm(Z, axis=0)
         Z = Z / np.where(lengths > 1e-12 * np.abs(X).max(initial=1e-300), lengths, np.inf)
     return Z.T @ Z
@@ -122,6 +126,6 @@ def is_undetermined(given, model):
     numbers = np.count_nonzero(W) + (d if free else 1)
     if np.count_nonzero(W) == r * d:
         numbers -= r * (r - 1) // 2
-    C = _covariance(given.dense, given.weights, vars(model).get("scale_"))[np.ix_(used, used)]
+    C = _covariance(given.dense, given.weights, model)[np.ix_(used, used)]
     rank = _rank(C)
     return numbers >= rank * d - rank * (rank - 1) // 2
