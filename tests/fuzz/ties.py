@@ -16,8 +16,10 @@ from sklearn.model_selection import check_cv
 
 #: Supports of one size that are looked at; among more of them chance makes some nearly equal.
 MOST = 600
-#: Methods that keep the largest covariances of each step, and shrink them by the next one.
-THRESHOLDS = {"EMPCA", "ElasticNetPCA", "ThresholdedPCA"}
+#: Methods that decide about features one by one, by their covariances with what was found.
+THRESHOLDS = {
+    "ElasticNetPCA", "EMPCA", "SparseNoisyPCA", "SparseProbabilisticPCA", "ThresholdedPCA",
+}  # fmt: skip
 #: Methods that go through all smaller sizes.
 GROWING = {"GreedyPCA"}
 
