@@ -27,6 +27,7 @@ KEPT_TO = {"float64": 1e-6, "float32": 1e-4}  # largest cosine between what is c
 WIDE = 1500  # features from which on matrices are not decomposed as a whole
 MANY = 60_000  # supports that may all be tried
 LISTED = 4_000_000  # supports that a dual may leave to be listed
+RANGE, LARGEST = 1e120, 1e150  # of covariances, and of stored numbers: they are multiplied
 FLINT = None  # the module, with --exact
 
 
@@ -49,6 +50,7 @@ def gamma(n):
 
 def up(x, n=16):
     """A number after n roundings of non-negative terms, made larger than the exact one."""
+    need(not np.isnan(x).any(), "numbers leave their range")
     return x + 4 * n * U * np.abs(x) + 1e-300
 
 
@@ -310,8 +312,8 @@ def allowed(P, signs, row_signs=None):
 
 def bracket(reach, tau):
     """(sqrt(phi^2 + tau^2) - tau)/2, without cancellation."""
-    root = np.hypot(np.sqrt(reach), tau)
-    return np.where(tau > 0, reach / (2 * np.where(tau > 0, root + tau, 1)), (root - tau) / 2)
+    root, divided = np.hypot(np.sqrt(reach), tau), (tau > 0) & np.isfinite(reach)
+    return np.where(divided, reach / (2 * np.where(divided, root + tau, 1)), (root - tau) / 2)
 
 
 def terms_of(case, P, tau, L, limits=None):
@@ -405,7 +407,7 @@ def last_bits(S, case):
 def screened(case, bound, terms, value):
     """The case without features that no vector above ``value`` uses, those it must use forced."""
     free, room = np.flatnonzero(~case.forced), case.room
-    if not case.plain or room == 0 or len(free) <= room:
+    if not case.plain or room == 0 or len(free) <= room or not np.isfinite(bound):
         return case
     order = free[np.argsort(-terms[free], kind="stable")]
     last, following = terms[order[room - 1]], terms[order[room]]
@@ -481,7 +483,7 @@ def one_case(S, case, value, node, claimed):
             continue
         found, _, terms = evaluate(S, case, dual)
         bound = min(bound, max(found, value))
-        case = screened(case, found, terms, value) if found > value else None
+        case = None if found <= value else screened(case, found, terms, value)
         if case is None:
             break
     if case is None:
@@ -721,7 +723,9 @@ def listed(S, case, dual, value):
     forced, free = np.flatnonzero(case.forced), np.flatnonzero(~case.forced)
     order = free[np.argsort(-terms[free], kind="stable")]
     sums = np.concatenate([[0], np.cumsum(terms[order])])
-    lack = value - eigen - terms[forced].sum() - 1e-12 * (abs(bound) + abs(value))
+    need(np.isfinite(bound), "numbers leave their range")
+    slack = 1e-12 * (abs(bound) + abs(value)) + 8 * len(sums) * U * sums[-1]
+    lack = value - eigen - terms[forced].sum() - slack
     chosen, reached, last = np.empty((1, 0), int), np.zeros(1), np.full(1, -1)
     for missing in range(min(case.room, len(free)), 0, -1):
         # Best completion if number i comes next; it falls with i.
@@ -856,6 +860,8 @@ def recovered(S, W, case, proof):
     """Theorem E for the component after W: theta, if w'(S_t^2 - theta S_t)w <= 0 for all rivals."""
     theta, dual, at = proof["level"], proof["dual"], case.features
     need(proof["theorem"] == "E" and theta >= 0, "theorem E is needed")
+    size = np.abs(S).max()
+    need(size == 0 or RANGE**-0.5 <= size <= RANGE**0.5, "rescale the data: squares are squared")
     left, error = left_after(S, W)
     size = np.abs(left)
     form = left @ left - theta * left
@@ -1050,6 +1056,8 @@ def matrix_about(data, about, precision):
         same = np.abs(here - about) <= 10 * TOLERANCE[precision] * np.abs(room) + 1e-300
         same[1] |= not (n_samples and about[1])
         if same.all():
+            size = np.abs(d if S.stored is None else S.stored).max(initial=0)
+            need(size == 0 or 1 / RANGE <= size <= RANGE, "squares leave the range: rescale")
             return S
     why = f"made for other data: features, samples, variances, covariances agree: {same.tolist()}"
     raise Refused(why)
@@ -1146,7 +1154,8 @@ def joint_proof(stored, i, claim, n, r):
         shape = shapes.get(name, (n, 0 if array is None else array.shape[-1]))
         right = array is None or (array.shape == shape and array.dtype == float)
         need(right, f"a malformed {name}")
-    need(type(claim["level"]) is float and np.isfinite(claim["level"]), "the level is no number")
+    level = claim["level"]
+    need(type(level) is float and abs(level) <= LARGEST, "the level is no number")
     parts = {"P": given["pairing"], "tau": given["shift"], "L": given["factor"]}
     held = [part is not None for part in parts.values()]
     need(all(held) or not any(held), "the dual is not complete")
@@ -1198,6 +1207,8 @@ def check(path, data):
             kind = array.dtype.kind
             need(kind in "iubU" or array.dtype == np.float64, f"{name} is {array.dtype}")
             need(kind != "f" or np.isfinite(array).all(), f"{name} holds NaN or infinity")
+            small = kind != "f" or name == "about" or np.abs(array).max(initial=0) <= LARGEST
+            need(small, f"{name} holds numbers beyond range")
         verify = verify_together if "joint_format" in stored else verify_one
         arithmetic = "interval arithmetic" if FLINT else "rounding errors bounded"
         return True, f"{verify(stored, data)}; double precision, {arithmetic}"

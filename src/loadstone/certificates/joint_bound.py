@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.bound_dual import Dual, in_range
 from loadstone.certificates.bound_eigenvalue import UNIT, gamma, largest_row_sum
 from loadstone.certificates.bound_rows import best_squares, bracket, counted_squares
 from loadstone.certificates.certificate_error import CertificateError
@@ -152,8 +152,8 @@ def _refuse_invalid(problem: JointProblem, proof: JointProof) -> None:
         _refuse_numbers(proof.matrix, "matrix", (size, size))
     if proof.prices is not None:
         _refuse_numbers(proof.prices, "prices", (problem.count,))
-    if not np.isfinite(proof.level):
-        msg = f"the level {proof.level!r} of a joint proof is not finite"
+    if not in_range(np.asarray(proof.level)):
+        msg = f"the level {proof.level!r} of a joint proof is not finite, or beyond range"
         raise CertificateError(msg)
     if proof.theorem in {"A", "B", "D"} and (proof.dual is None) == (proof.matrix is None):
         msg = f"theorem {proof.theorem} needs either a dual or a matrix"
@@ -179,7 +179,7 @@ def refuse_dual(dual: Dual, features: Indices) -> None:
 
 
 def _refuse_numbers(part: Array, name: str, shape: tuple[int, ...]) -> None:
-    if part.dtype != np.float64 or part.shape != shape or not np.isfinite(part).all():
+    if part.dtype != np.float64 or part.shape != shape or not in_range(part):
         msg = f"{name} of a joint proof must be {shape} finite numbers in double precision"
         raise CertificateError(msg)
 

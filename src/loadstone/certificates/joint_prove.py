@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.certificate import OPTIMAL_GAP
-from loadstone.certificates.certificate_about import About
+from loadstone.certificates.certificate_about import About, refuse_out_of_range
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.joint_assignment import can_try_disjoint
 from loadstone.certificates.joint_bound import (
@@ -79,6 +79,7 @@ def prove_together(
     begun = time.monotonic()
     deadline = begun + (np.inf if time_limit is None else time_limit)
     loadings = _checked(constraints, loadings, relation)
+    refuse_out_of_range(S)
     if quantity is None:
         quantity = SUM if relation in ("strict", "uncorrelated") else ADJUSTED
     claims: list[JointClaim] = []
