@@ -84,3 +84,22 @@ def test_rows_near_zero_are_not_copied():
     S, _ = covariance_of(X, route="data")
     assert S.rows.X is X
     assert S.origin is None
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_rounding_of_a_constant_does_not_vary(container, standardize):
+    # At 1e8 neighbours of single precision are 8 apart, and 1e-3 is what the others vary by.
+    X = np.random.default_rng(2).standard_normal((6, 8)).astype(np.float32)
+    X[:, :4] *= 1e-3
+    X[:, 5] = 1e8 + 8 * np.arange(6)
+    S, moments = covariance_of(CONTAINERS[container](X), route="data", standardize=standardize)
+    assert moments.constant.tolist() == [j == 5 for j in range(8)]
+    product = S @ np.eye(8, dtype=np.float32)
+    assert not product[5].any()
+    assert not product[:, 5].any()
+    model = SparsePCA(2, n_nonzero=3, standardize=standardize, route="data")
+    with pytest.warns(UserWarning, match="never selected: 5"):
+        model.fit(CONTAINERS[container](X))
+    assert not model.components_[:, 5].any()
+    assert model.explained_variance_.sum() <= model.total_variance_ * (1 + 1e-6)

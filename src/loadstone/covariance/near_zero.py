@@ -27,21 +27,31 @@ def data_covariance(rows: Rows, moments: Moments, weights: Array | None) -> Data
     Rows in memory are copied, others moved block by block as they are read. Sparse features that
     have zeros stay: their mean is no larger than their deviation times the root of the number of
     samples. So do sparse chunks on workers.
+
+    A feature that varies no more than rounding makes a constant one vary is made constant: beside
+    features of a small deviation, or scaled ones, its rounding would be what varies most.
     """
     origin = _origin(rows, moments)
     if origin is None:
         return DataCovariance(rows, moments, weights)
-    near = replace(moments, mean=moments.mean - origin)
-    return DataCovariance(_moved(rows, origin), near, weights, origin)
+    constant = moments.constant & (origin != 0)
+    near = replace(moments, mean=np.where(constant, 0.0, moments.mean - origin))
+    moved = _moved(rows, origin, constant if constant.any() else None)
+    return DataCovariance(moved, near, weights, origin)
 
 
-def _moved(rows: Rows, origin: Array) -> Rows:
-    if isinstance(rows, InMemoryRows):
-        return InMemoryRows(shifted(rows.X, origin) if rows.is_sparse else rows.X - origin)
+def _moved(rows: Rows, origin: Array, constant: Array | None) -> Rows:
+    """Rows less ``origin``, and zero where they are ``constant``."""
     if isinstance(rows, MappedRows):
-        return replace(rows, origin=origin)
-    assert isinstance(rows, DaskRows)
-    return DaskRows(rows.X.astype(rows.dtype) - origin)
+        return replace(rows, origin=origin, constant=constant)
+    if isinstance(rows, DaskRows):
+        X = rows.X.astype(rows.dtype) - origin
+        return DaskRows(X if constant is None else X * ~constant)
+    assert isinstance(rows, InMemoryRows)
+    X = shifted(rows.X, origin) if rows.is_sparse else rows.X - origin
+    if constant is not None:
+        X = X.multiply(~constant).tocsr() if rows.is_sparse else X * ~constant
+    return InMemoryRows(X)
 
 
 def _origin(rows: Rows, moments: Moments) -> Array | None:
@@ -52,6 +62,7 @@ def _origin(rows: Rows, moments: Moments) -> Array | None:
     # A constant has no deviation: it spoils products with the others.
     deviation[moments.constant] = deviation.max(initial=0.0)
     far = np.abs(moments.mean) > FAR[rows.dtype.name] * deviation
+    far |= moments.constant & (moments.variance > 0)
     if not far.any():
         return None
     origin: Array = np.where(far, moments.mean, 0).astype(rows.dtype)
