@@ -878,15 +878,15 @@ def recovered(S, W, case, proof):
     return theta if over <= 0 else up(theta + over / floor) if floor > 0 else np.inf
 
 
-def reached(S, W, quantity, component):
-    """What the components have of a quantity."""
+def reached(S, W, quantity, component, G):
+    """What the components have of a quantity; G = W'SW."""
     if quantity == "recovered variance":
         left, _ = left_after(S, W[:, :component])
         w = W[:, component]
         variance = w @ left @ w
         enough = variance > 1e-6 * max(np.diag(left).max(), 0)
         return float((left @ w) @ (left @ w) / variance) if enough else 0.0
-    total, G = 0.0, W.T @ S @ W
+    total = 0.0
     if quantity == "sum of variances":
         return float(np.trace(G))
     need(quantity == "adjusted variance", f"unknown quantity {quantity!r}")
@@ -1105,7 +1105,7 @@ def turned(S, case):
 
 
 def verify_one(stored, data):
-    """Check a certificate of one component; returns a line that says what is proven."""
+    """Check a certificate of one component: (what is proven in words, the bound, the rule)."""
     known = "format" in stored and int(stored["format"]) in (3, 4)
     need(known, "this is no certificate of format 3 or 4")
     value, claimed, _, best_value = stored["numbers"].tolist()
@@ -1139,11 +1139,12 @@ def verify_one(stored, data):
         beyond = np.setdiff1d(features_of(stored[name], n, name), shown)
         need(len(beyond) == 0, f"{name} names feature(s) {beyond[:5]} without proof")
     after = f", {relation} after {W.shape[1]} earlier component(s) {deflation}".rstrip()
-    return (
+    line = (
         f"proven: variance {value:.10g}, no rival above {bound:.13g} (claimed {claimed:.13g}) among "
         f"{told['class']}{after if W.shape[1] else ''}; "
         f"{len(proof)} case(s), {len(stored['dual_sizes'])} dual(s)"
     )
+    return line, max(bound, claimed), told if not W.shape[1] else {}
 
 
 def joint_proof(stored, i, claim, n, r):
@@ -1162,6 +1163,35 @@ def joint_proof(stored, i, claim, n, r):
     return {**given, **claim, "dual": parts if all(held) else None}
 
 
+def within(inner, outer):
+    """Whether a rule leaves no more vectors than another, as both are told."""
+    names = set(inner) | set(outer)
+    if inner["class"] == outer.get("class") == "LoadingConstraint":
+        names -= {"n_nonzero", "nonnegative", "forbidden", "forced"}
+        wider = inner["n_nonzero"] <= outer["n_nonzero"]
+        wider &= inner["nonnegative"] or not outer["nonnegative"]
+        wider &= np.isin(outer["forbidden"], inner["forbidden"]).all()
+        wider &= np.array_equal(inner["forced"], outer["forced"]) or not len(outer["forced"])
+        need(wider, "a rule is wider than that of the one component")
+    return all(np.array_equal(inner.get(name), outer.get(name)) for name in names)
+
+
+def each_alone(stored, i, data, S, rules, quantity, relation):
+    """Theorem C: a component is credited with its own variance at most, and none alone has more."""
+    prefix = f"proof_{i}_alone_"
+    part = {n.removeprefix(prefix): array for n, array in stored.items() if n.startswith(prefix)}
+    _, bound, rule = verify_one(part, data)
+    need(all(within(told, rule) for told in rules), "the one component has another rule")
+    if quantity == "sum of variances":
+        need(relation in ("disjoint", "strict", "uncorrelated"), "variances are counted twice")
+        return up(len(rules) * max(bound, 0.0))
+    need(quantity == "adjusted variance", "theorem C says nothing about this")
+    dense = len(S.thin) <= WIDE  # more are samples, whose covariance has no negative eigenvalue
+    below = max(0.0, float(top(-S.stored))) if dense else 0.0
+    need(below <= 1e-6 * max(S.diagonal().max(), 0) + 1e-290, "the matrix is no covariance")
+    return up(len(rules) * (max(bound, 0.0) + below))
+
+
 def verify_together(stored, data):
     """Check a joint certificate; a line for each of its claims."""
     need(int(stored["joint_format"]) == 1, "this is no joint certificate of format 1")
@@ -1169,14 +1199,15 @@ def verify_together(stored, data):
     about, r = stated["about"], len(stated["constraints"])
     n, precision = about["n_features"], about["precision"]
     need(type(n) is int and W.shape == (n, r) and W.dtype == float and r > 0, "loadings: shape")
-    need(n <= WIDE, "too many features")
     mark = [n, np.nan_to_num(about["n_samples"]), about["trace"], about["squares"], about["probe"]]
-    S = matrix_about(data, np.array(mark, dtype=float), precision)
+    matrix = S = matrix_about(data, np.array(mark, dtype=float), precision)
+    need(n <= WIDE or S.Z is not None, "of so many features the samples are needed")
     cases = [case_of(told, n) for told in stated["constraints"]]
     for t, (case, w) in enumerate(zip(cases, W.T, strict=True)):
         need(keeps(case, w, 1e-9), f"component {t + 1} is no rival")
         check_relation(S, W[:, : t + 1], relation, precision)
-    S, cases, room = S.on(np.arange(n)), [relaxed(case) for case in cases], TOLERANCE[precision]
+    cases, room = [relaxed(case) for case in cases], TOLERANCE[precision]
+    S = S.on(np.arange(n)) if n <= WIDE else None
     at, lines = np.unique(np.concatenate([case.features for case in cases])), []
     local = [replace(case, features=np.searchsorted(at, case.features)) for case in cases]
     for i, claim in enumerate(json.loads(str(stored["claims"]))):
@@ -1185,16 +1216,20 @@ def verify_together(stored, data):
         alone = claim["quantity"] == "recovered variance"
         need(alone == (type(j) is int and 0 <= j < r), "the component is not named")
         proof = joint_proof(stored, i, claim, len(cases[j].features) if alone else len(at), r)
-        found = reached(S, W, claim["quantity"], j)
+        need(n <= WIDE or claim["theorem"] == "C", "too many features for this theorem")
+        found = reached(S, W, claim["quantity"], j, W.T @ matrix.times(W))
         need(abs(found - value) <= room * max(abs(found), abs(value)), f"they reach {found:.12g}")
-        if alone:
+        if claim["theorem"] == "C":
+            about_all = (stated["constraints"], claim["quantity"], relation)
+            limit = each_alone(stored, i, data, matrix, *about_all)
+        elif alone:
             limit = recovered(S, W[:, :j], cases[j], proof)
         else:
             limit = together(S[np.ix_(at, at)], local, relation, claim["quantity"], proof)
         need(limit <= bound + room * abs(bound), f"the proof gives {limit:.12g}, not {bound:.12g}")
         who = f"component {j + 1}" if alone else f"{r} components together"
         lines.append(f"proven: {claim['quantity']} of {who} {value:.9g} of at most {bound:.13g}")
-    return "\n".join(lines or ["nothing is claimed"])
+    return "\n".join(lines or ["nothing is claimed"]), None, None
 
 
 def check(path, data):
@@ -1211,7 +1246,7 @@ def check(path, data):
             need(small, f"{name} holds numbers beyond range")
         verify = verify_together if "joint_format" in stored else verify_one
         arithmetic = "interval arithmetic" if FLINT else "rounding errors bounded"
-        return True, f"{verify(stored, data)}; double precision, {arithmetic}"
+        return True, f"{verify(stored, data)[0]}; double precision, {arithmetic}"
     except Refused as refusal:
         return False, f"NOT PROVEN: {refusal}"
     except Exception as error:
