@@ -87,6 +87,8 @@ class L0Fit:
     objective : ndarray
         ``J`` along the descent to the chosen model; never rises.
     stop : Stop
+    most : int
+        How many components the data can have.
     """
 
     model: FactorModel
@@ -99,6 +101,7 @@ class L0Fit:
     best: int
     objective: Array
     stop: Stop
+    most: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,6 +271,7 @@ class L0Search:
             best=best,
             objective=descent.objective,
             stop=descent.stop,
+            most=most_components(walk.samples),
         )
 
     def _row(self, walk: _Walk, r: int, descent: Descent) -> tuple[object, ...]:
