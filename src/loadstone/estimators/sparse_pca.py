@@ -20,7 +20,7 @@ from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sequential import Rival, SequentialComponents
-from loadstone.extraction import Plan, prove_jointly, signed
+from loadstone.extraction import Orthogonality, Plan, prove_jointly, signed
 from loadstone.extraction.size import SizeChoice, choose_size, ladder_for
 from loadstone.loadings import Loadings
 from loadstone.registry import About
@@ -191,19 +191,21 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             return replace(quick, n_nonzero=size)._sized(quiet)
 
         # Any size but all features: those that do not vary are closed then.
-        widest = replace(quick, n_nonzero=max(1, task.data.n_features - 1))
-        ladder = ladder_for(widest.constraints_on(task.data), widest.plan(task).orthogonality)
+        n_features = task.data.n_features
+        widest = check_sizes(max(1, n_features - 1), self._count, n_features)
+        related = Orthogonality(self.orthogonality, self.min_angle)
+        ladder = ladder_for(self._constraints(task.data, widest), related)
         return choose_size(task.data.S, self._count, ladder, self.target, find)
 
     def _of_size(self, choice: SizeChoice[Found], task: Task) -> Found:
         """The components of the size chosen, which are there already where no effort is spared."""
-        sized = replace(self, n_nonzero=choice.n_nonzero)
         if self._quick(task.data) is not self:
-            return sized._sized(task)
+            return replace(self, n_nonzero=choice.n_nonzero)._sized(task)
         n_told = task.known(choice.found.searches)
         if n_told == len(choice.found.searches):
             return choice.found
-        return replace(sized, n_components=n_told)._sized(replace(task, report=silent))
+        fewer = replace(self, n_nonzero=choice.n_nonzero, n_components=n_told)
+        return fewer._sized(replace(task, report=silent))
 
     def _quick(self, data: Reading) -> SparsePCA:
         """The same at the smallest effort; itself where its own is no more than that."""

@@ -31,6 +31,9 @@ RENORMALISED = 16
 #: Entries up to which it takes longer to look for zeros than to compare them.
 SMALL = 4096
 
+#: For who does not draw: a stream of its own takes as long as a small step.
+UNASKED = np.random.default_rng(0)
+
 #: Told of each component when it is found; returns whether to stop there.
 Report = Callable[[int, Loadings], bool]
 
@@ -106,6 +109,9 @@ class Chains:
                 break
         return Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
 
+    def _stream(self, index: int) -> np.random.Generator:
+        return np.random.default_rng((self.seed, index))
+
     def _nothing_left(self, W: Array, left: Covariance) -> bool:
         if self.plan.deflation == "schur" and isinstance(self.S, ExplicitCovariance):
             return total_variance(left) <= self.negligible
@@ -154,9 +160,7 @@ class Chains:
             known = (before, index, constraint.forbidden.tobytes()) if S is left else None
             found = self._found(S, constraint, index, level, known)
             said.append(found)
-            if isinstance(self.plan.solver, Portfolio) and isinstance(
-                constraint, LoadingConstraint
-            ):
+            if _draws_nothing(self.plan.solver, constraint):
                 # It ends with the best loadings on their support.
                 return Candidate(found.matrix[:, 0], variance_of(S, found.matrix[:, 0]))
             return Candidate(*_best_of(S, found.matrix, constraint, self.plan))
@@ -183,15 +187,20 @@ class Chains:
         """What the solver of a level says, asked once."""
         if known is not None and (level, *known) in self.searched:
             return self.searched[(level, *known)]
+        solver = self.solvers[level]
         # Each component has its own stream, so that one more does not change those before it.
-        rng = np.random.default_rng((self.seed, index))
+        rng = UNASKED if _draws_nothing(solver, constraint) else self._stream(index)
         starts = self.starts if index == 0 else None
-        found = _solved(S, constraint, self.solvers[level], rng, starts)
+        found = _solved(S, constraint, solver, rng, starts)
         if known is not None:
             self.searched[(level, *known)] = found
             for below, w in enumerate(found.details.get("below", ()), level + 1):
                 self.searched[(below, *known)] = Loadings(w[:, None], n_iter=found.n_iter)
         return found
+
+
+def _draws_nothing(solver: Solver[Any], constraint: Constraint) -> bool:
+    return isinstance(solver, Portfolio) and isinstance(constraint, LoadingConstraint)
 
 
 def key_of(W: Array) -> bytes:

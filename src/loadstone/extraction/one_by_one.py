@@ -91,7 +91,8 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     """The best of what the relation and every stricter one find."""
     rule, constraints = chains.plan.orthogonality, chains.constraints
     free = rule.kind == "none"
-    if all(n_places(constraint) == 1 for constraint in constraints):
+    single = all(n_places(constraint) == 1 for constraint in constraints)
+    if single:
         # Of two components on the same feature one adds nothing.
         rule = Orthogonality("disjoint")
     disjoint = rule.means_disjoint(constraints[0])
@@ -106,8 +107,9 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     if complete and _is_disjoint(found.matrix) and chains.is_one_level:
         # Where nothing climbs from components that share no feature, all relations have these.
         refined = warm_refine(chains.S, found.matrix, chains.constraints, Orthogonality("none"))
-        if refined.settled and _same_columns(refined.loadings, found.matrix):
-            W = refined.loadings
+        W = refined.loadings
+        # Single features climb to unused ones only, so that any relation would have these as well.
+        if single or (refined.settled and _same_columns(W, found.matrix)):
             return _replaced(found, Nested(chains).or_together(W) if free else W, rule)
     nested = Nested(chains)
     W = nested.answer(rule.kind)

@@ -24,13 +24,16 @@ from loadstone.solvers.search.tiny import BATCHED, is_tiny
 
 #: Largest ratio of a score's variance to what others leave of it, for an inverse to have digits.
 MOST_DEPENDENT = 1e6
+#: Variance above nothing.
+TINIEST = float(np.finfo(np.float64).tiny)
 
 
 class FirstLook(NamedTuple):
-    """Which components a climb may improve, and where it ends if that is known already."""
+    """Which components a climb may improve; where it ends and what it begins with, if known."""
 
-    may_climb: Array
+    may_climb: list[bool]
     ends: list[Found] | None = None
+    values: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,10 @@ class State:
         Components as columns, their products, and ``W'SW``.
     alike : bool
         Whether components may change places: they share all of their constraints.
+    order : list of int
+        Components in the order in which they are best, where they may change places.
+    total : float
+        What all components explain together.
     """
 
     S: Covariance
@@ -52,29 +59,22 @@ class State:
     SW: Array
     G: Array
     alike: bool
+    order: list[int]
+    total: float
 
     @classmethod
     def of(cls, S: Covariance, W: Array, *, alike: bool) -> State:
         """The state of components."""
         SW = S @ W
         G = W.T.astype(np.float64) @ SW.astype(np.float64)
-        return cls(S, W, SW, (G + G.T) / 2, alike)
+        return cls._with(S, W, SW, (G + G.T) / 2, alike=alike)
 
-    @cached_property
-    def _greedy(self) -> tuple[list[int], float]:
-        if self.alike:
-            return _greedy_order(self.G)
-        return list(range(len(self.G))), float(adjusted_from_scores(self.G).sum())
-
-    @property
-    def order(self) -> list[int]:
-        """Components in the order in which they are best, where they may change places."""
-        return self._greedy[0]
-
-    @property
-    def total(self) -> float:
-        """What all components explain together."""
-        return self._greedy[1]
+    @classmethod
+    def _with(cls, S: Covariance, W: Array, SW: Array, G: Array, *, alike: bool) -> State:
+        if alike:
+            return cls(S, W, SW, G, alike, *_greedy_order(G))
+        total = float(adjusted_from_scores(G).sum())
+        return cls(S, W, SW, G, alike, list(range(len(G))), total)
 
     @cached_property
     def left_by_all(self) -> tuple[Array, Array, Array] | None:
@@ -113,26 +113,28 @@ class State:
 
     def first_look(self, constraint: Constraint, least: float) -> FirstLook:
         """What is seen of all climbs at once, where there are few features; they must gain something."""
-        blind = FirstLook(np.ones(self.W.shape[1], dtype=bool))
+        blind = FirstLook([True] * self.W.shape[1])
         if not isinstance(constraint, LoadingConstraint) or not self.alike or not is_tiny(self.S):
             return blind
         if constraint.size > BATCHED or self.left_by_all is None:
             return blind
         R, P, values = self.left_by_all
         if constraint.size > 2:
-            return FirstLook(may_climb(R, P, self.W.T, constraint, least))
+            return FirstLook(may_climb(R, P, self.W.T, constraint, least).tolist())
         if constraint.size == 1:
             ends = best_features(R.diagonal() + P * P, constraint)
         else:
             ends = best_pairs(R + P[:, :, None] * P[:, None, :], constraint)
-        return FirstLook(np.array([end.value for end in ends]) > values + least, ends)
+        before = values.tolist()
+        gains = [end.value > value + least for end, value in zip(ends, before, strict=True)]
+        return FirstLook(gains, ends, before)
 
     def replaced(self, j: int, w: Array) -> State:
         """The same with ``w`` in the place of component j."""
         W, SW, G = self.W.copy(), self.SW.copy(), self.G.copy()
         W[:, j], SW[:, j] = w, self.S @ w
         G[j] = G[:, j] = SW[:, j].astype(np.float64) @ W.astype(np.float64)
-        return State(self.S, W, SW, G, self.alike)
+        return State._with(self.S, W, SW, G, alike=self.alike)
 
     def ordered(self) -> Array:
         """Those that explain most first, where the constraints do not care."""
@@ -147,15 +149,18 @@ def _greedy_order(G: Array) -> tuple[list[int], float]:
     """
     left, order, total = G.copy(), [], 0.0
     gains = left.diagonal()
-    negligible = 1e-12 * max(float(gains.max(initial=0.0)), float(np.finfo(np.float64).tiny))
-    for _ in range(len(G)):
+    waiting = list(range(len(G)))
+    negligible = 1e-12 * max(float(gains.max(initial=0.0)), TINIEST)
+    while waiting:
         best = int(gains.argmax())
         gain = float(gains[best])
         if not gain > negligible:
             break
         order.append(best)
+        waiting.remove(best)
         total += gain
-        left -= left[:, best, None] * (left[best] / gain)
-        # Rounding is not to bring it back.
-        left[best, best] = -np.inf
-    return order + [j for j in range(len(G)) if j not in order], total
+        if waiting:
+            left -= left[:, best, None] * (left[best] / gain)
+            # Rounding is not to bring it back.
+            left[best, best] = -np.inf
+    return order + waiting, total

@@ -24,11 +24,10 @@ from loadstone.covariance import Array, Covariance, ExplicitCovariance
 from loadstone.extraction.linear_constraints import Candidate, n_places
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
-from loadstone.extraction.state import State
+from loadstone.extraction.state import FirstLook, State
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
 from loadstone.solvers.search.few_places import best_feature, best_pair
-from loadstone.solvers.search.finish import Found
 from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 
 #: Rise of the total, as a share of it, that counts as a gain.
@@ -45,10 +44,14 @@ N_EXCHANGES = 5
 
 @dataclass(frozen=True)
 class Refined:
-    """Components, and whether none of them has anywhere to climb, under any relation."""
+    """Components, what they explain together, and whether none of them has anywhere to climb.
+
+    That is under any relation. The total is only known where something was tried.
+    """
 
     loadings: Array
     settled: bool
+    total: float | None = None
 
 
 def warm_refine(
@@ -83,8 +86,7 @@ def warm_refine(
         j = step % r
         better, free = None, True
         if look.may_climb[j]:
-            end = None if look.ends is None else look.ends[j]
-            better, free = _climbed(state, j, constraints[j], rule, end)
+            better, free = _climbed(state, j, constraints[j], rule, look)
         refused, n_settled = refused + 1, n_settled + free
         if better is not None:
             state, refused, n_settled = better, 0, 0
@@ -92,7 +94,7 @@ def warm_refine(
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:
             break
-    return Refined(state.ordered(), settled=refused == n_settled == r)
+    return Refined(state.ordered(), settled=refused == n_settled == r, total=state.total)
 
 
 def _alike(constraints: Sequence[Constraint]) -> bool:
@@ -101,15 +103,16 @@ def _alike(constraints: Sequence[Constraint]) -> bool:
 
 
 def _climbed(
-    state: State, j: int, constraint: Constraint, rule: Orthogonality, end: Found | None
+    state: State, j: int, constraint: Constraint, rule: Orthogonality, look: FirstLook
 ) -> tuple[State | None, bool]:
-    """The state with a better component j, if there is one; whether even a free climb gains nothing.
-
-    ``end`` is where a free climb ends, if that is known.
-    """
-    left, w = state.left_for(j), state.W[:, j]
-    enough = float(w @ (left @ w)) + GAIN * state.total
-    free = _free(left, w, constraint) if end is None else Candidate(end.w, end.value)
+    """The state with a better component j, if there is one; whether even a free climb gains nothing."""
+    w = state.W[:, j]
+    if look.ends is not None and look.values is not None:
+        free, enough = Candidate(look.ends[j].w, look.ends[j].value), look.values[j]
+    else:
+        left = state.left_for(j)
+        free, enough = _free(left, w, constraint), float(w @ (left @ w))
+    enough += GAIN * state.total
     better = _improved(state, j, free, enough)
     if better is None:
         return None, True
@@ -118,7 +121,8 @@ def _climbed(
     others = np.delete(state.W, j, axis=1)
     if rule.broken_promise(state.S, np.column_stack([others, free.w])) == 0.0:
         return better, False
-    return _improved(state, j, _within(left, w, others, constraint, rule), enough), False
+    within = _within(state.left_for(j), w, others, constraint, rule)
+    return _improved(state, j, within, enough), False
 
 
 def _improved(state: State, j: int, found: Candidate | None, enough: float) -> State | None:
