@@ -58,7 +58,7 @@ def top_k(worth: Array, k: int) -> Array:
         return np.repeat(np.arange(n)[:, None], worth.shape[1], axis=1)
     rows = np.ascontiguousarray(worth.T)
     top = np.argpartition(rows, n - k, axis=1)[:, n - k :]
-    kept = np.take_along_axis(rows, top, axis=1)
+    kept = rows[np.arange(len(rows))[:, None], top]
     smallest = kept.min(axis=1, keepdims=True)
     tied = np.flatnonzero((rows == smallest).sum(axis=1) > (kept == smallest).sum(axis=1))
     for row in tied:

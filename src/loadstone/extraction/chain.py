@@ -23,6 +23,7 @@ from loadstone.metrics import regressed_variance, total_variance
 from loadstone.solvers.portfolio import Portfolio
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
+from loadstone.solvers.search.tiny import is_tiny
 
 #: Share of the total variance below which a direction counts as empty.
 NEGLIGIBLE = 1e-10
@@ -101,9 +102,9 @@ class Chains:
                 exhausted = rule.exhausted(W)
                 break
             searches.append(said[0] if said else _enumerated(best))
+            W = np.concatenate([W, best.w[:, None]], axis=1)
             if index + 1 < len(self.constraints):
-                left.append(self._deflated(left[-1], best.w, W))
-            W = np.column_stack([W, best.w])
+                left.append(self._deflated(left[-1], W))
             asked_to_stop = report is not None and report(index, searches[-1])
             if asked_to_stop or searches[-1].stop is Stop.CALLBACK:
                 break
@@ -139,14 +140,20 @@ class Chains:
         """The components that are there already, and what was left for each and for the next one."""
         W, left = np.empty((self.S.n_features, 0), dtype=self.S.dtype), [self.S]
         for w in () if begin is None else begin.T:
-            left.append(self._deflated(left[-1], w, W))
-            W = np.column_stack([W, w])
+            W = np.concatenate([W, w[:, None]], axis=1)
+            left.append(self._deflated(left[-1], W))
         return W, left
 
-    def _deflated(self, left: Covariance, w: Array, W: Array) -> Covariance:
-        key = key_of(np.column_stack([W, w]))
+    def _deflated(self, left: Covariance, W: Array) -> Covariance:
+        """What the last component leaves of what those before it have left."""
+        key = key_of(W)
         if key not in self.deflated:
-            self.deflated[key] = deflate(left, w, self.plan.deflation, W)
+            w = W[:, -1]
+            small = self.plan.deflation == "schur" and is_tiny(left)
+            if small and isinstance(left, ExplicitCovariance):
+                self.deflated[key] = _without(left, w)
+            else:
+                self.deflated[key] = deflate(left, w, self.plan.deflation, W[:, :-1])
         return self.deflated[key]
 
     def _searching(
@@ -197,6 +204,12 @@ class Chains:
             for below, w in enumerate(found.details.get("below", ()), level + 1):
                 self.searched[(below, *known)] = Loadings(w[:, None], n_iter=found.n_iter)
         return found
+
+
+def _without(S: ExplicitCovariance, w: Array) -> ExplicitCovariance:
+    """The Schur complement as a matrix: among few features it is read more often than made."""
+    Sw = S.matrix @ w
+    return ExplicitCovariance(S.matrix - Sw[:, None] * (Sw / (w @ Sw)), S.n_samples)
 
 
 def _draws_nothing(solver: Solver[Any], constraint: Constraint) -> bool:

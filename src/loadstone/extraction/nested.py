@@ -81,12 +81,15 @@ class Nested:
             self.totals[key] = refined.total
         return refined.loadings
 
-    def or_together(self, W: Array) -> Array:
-        """Free components, or those that a climb from principal ones cut to size ends with."""
+    def or_together(self, W: Array, total: float | None = None) -> Array:
+        """Free components, or those that a climb from principal ones cut to size ends with.
+
+        ``total`` is what the components explain, where that is known.
+        """
         if W.shape[1] < 2:
             return W
         S, kept = self.chains.S, self.chains.constraints[: W.shape[1]]
-        total, rule = self._total(W), self._rule("none")
+        total, rule = self._total(W) if total is None else total, self._rule("none")
         for start in together_starts(S, kept):
             tried = warm_refine(S, start, kept, rule, total)
             assert tried.total is not None

@@ -50,7 +50,10 @@ def together_starts(S: Covariance, constraints: Sequence[Constraint]) -> Iterato
 
 
 def _principal(S: Covariance, n: int) -> tuple[Array, Array]:
-    """Principal components as they are and rotated, larger entries positive; a matrix is asked for them at every size."""
+    """Principal components as they are and rotated, their larger entries positive.
+
+    A matrix is asked for them at every size and remembers them.
+    """
     known = S.derived if isinstance(S, ExplicitCovariance) else {}
     if ("principal", n) not in known:
         values, V = leading_eigenpairs(S, n, TOL)

@@ -44,14 +44,25 @@ N_EXCHANGES = 5
 
 @dataclass(frozen=True)
 class Refined:
-    """Components, what they explain together, and whether none of them has anywhere to climb.
+    """Components after climbs from where they were.
 
-    That is under any relation. The total is only known where something was tried.
+    Attributes
+    ----------
+    loadings : ndarray of shape (n_features, n_components)
+        The components.
+    settled : bool
+        Whether none of them has anywhere to climb, under any relation.
+    total : float or None
+        What they explain together; only known where something was tried.
+    apart : bool
+        Whether no two shared a feature, before any climb and after each: then the relation
+        has made no difference.
     """
 
     loadings: Array
     settled: bool
     total: float | None = None
+    apart: bool = False
 
 
 def warm_refine(
@@ -82,6 +93,7 @@ def warm_refine(
     state = State.of(S, loadings, alike=_alike(constraints))
     look = state.first_look(constraints[0], FIRST * state.total)
     refused = n_settled = 0
+    apart = is_disjoint(state.W)
     for step in range(MAX_ROUNDS * r):
         j = step % r
         better, free = None, True
@@ -90,11 +102,23 @@ def warm_refine(
         refused, n_settled = refused + 1, n_settled + free
         if better is not None:
             state, refused, n_settled = better, 0, 0
+            apart = apart and _is_alone(state.W, j)
             look = state.first_look(constraints[0], FIRST * state.total)
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:
             break
-    return Refined(state.ordered(), settled=refused == n_settled == r, total=state.total)
+    return Refined(state.ordered(), refused == n_settled == r, state.total, apart)
+
+
+def is_disjoint(W: Array) -> bool:
+    """Whether no feature serves two components."""
+    return int((W != 0).sum(axis=1).max(initial=0)) <= 1
+
+
+def _is_alone(W: Array, j: int) -> bool:
+    """Whether component j has its features to itself."""
+    used = W[:, j] != 0
+    return bool(np.count_nonzero(W[used]) == np.count_nonzero(used))
 
 
 def _alike(constraints: Sequence[Constraint]) -> bool:
