@@ -34,35 +34,36 @@ def best_features(variances: Array, constraint: LoadingConstraint) -> list[Found
 
 def best_pair(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
     """The pair with the largest eigenvalue of its 2 x 2 matrix, the first among equals."""
-    return best_pairs(S.matrix[None], constraint)[0]
+    first, second = pairs_of(S.n_features)
+    return best_pairs(S.matrix.diagonal()[None], S.matrix[first, second][None], constraint)[0]
 
 
-def best_pairs(matrices: Array, constraint: LoadingConstraint) -> list[Found]:
-    """The same for each matrix of a stack."""
-    A = matrices.astype(np.float64, copy=False)
-    n, d = A.shape[:2]
-    first, second = _pairs(d)
-    cross = A.reshape(n, d * d)[:, first * d + second]
+def best_pairs(variances: Array, crosses: Array, constraint: LoadingConstraint) -> list[Found]:
+    """The same for each row of variances, and of covariances of :func:`pairs_of` features."""
+    dtype, d = variances.dtype, variances.shape[1]
+    first, second = pairs_of(d)
+    cross = crosses.astype(np.float64, copy=False)
     if constraint.nonnegative:
         # Features that do not grow together do not help each other.
         cross = np.maximum(cross, 0)
-    variance = A.diagonal(axis1=1, axis2=2)
+    variance = variances.astype(np.float64, copy=False)
     one, other = variance[:, first], variance[:, second]
     half = (one - other) / 2
     value = half + other + np.sqrt(half * half + cross * cross)
     if constraint.forced.size or constraint.forbidden.size:
         value[:, _closed(first, second, constraint)] = -np.inf
-    places = _first_of_largest(value, EQUAL[matrices.dtype])
+    places = _first_of_largest(value, EQUAL[dtype])
     found = []
     for row, place in enumerate(places.tolist()):
-        if value[row, place] == -np.inf:
-            found += best_features(variance[row, None].astype(matrices.dtype), constraint)
+        largest = float(value[row, place])
+        if largest == -np.inf:
+            found += best_features(variances[row, None], constraint)
             continue
-        w = np.zeros(d, dtype=matrices.dtype)
+        w = np.zeros(d, dtype=dtype)
         w[first[place]], w[second[place]] = _loadings(
             one[row, place], other[row, place], cross[row, place]
         )
-        found.append(Found(w, float(value[row, place])))
+        found.append(Found(w, largest))
     return found
 
 
@@ -83,7 +84,7 @@ def _closed(first: Support, second: Support, constraint: LoadingConstraint) -> A
 
 
 @lru_cache(maxsize=8)
-def _pairs(n: int) -> tuple[Support, Support]:
+def pairs_of(n: int) -> tuple[Support, Support]:
     """All pairs of features in lexicographic order."""
     first, second = np.triu_indices(n, 1)
     first.setflags(write=False)
