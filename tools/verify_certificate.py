@@ -27,6 +27,7 @@ KEPT_TO = {"float64": 1e-6, "float32": 1e-4}  # largest cosine between what is c
 WIDE = 1500  # features from which on matrices are not decomposed as a whole
 MANY = 60_000  # supports that may all be tried
 LISTED = 4_000_000  # supports that a dual may leave to be listed
+RANGE, LARGEST = 1e120, 1e150  # of covariances, and of stored numbers: they are multiplied
 FLINT = None  # the module, with --exact
 
 
@@ -49,6 +50,7 @@ def gamma(n):
 
 def up(x, n=16):
     """A number after n roundings of non-negative terms, made larger than the exact one."""
+    need(not np.isnan(x).any(), "numbers leave their range")
     return x + 4 * n * U * np.abs(x) + 1e-300
 
 
@@ -310,8 +312,8 @@ def allowed(P, signs, row_signs=None):
 
 def bracket(reach, tau):
     """(sqrt(phi^2 + tau^2) - tau)/2, without cancellation."""
-    root = np.hypot(np.sqrt(reach), tau)
-    return np.where(tau > 0, reach / (2 * np.where(tau > 0, root + tau, 1)), (root - tau) / 2)
+    root, divided = np.hypot(np.sqrt(reach), tau), (tau > 0) & np.isfinite(reach)
+    return np.where(divided, reach / (2 * np.where(divided, root + tau, 1)), (root - tau) / 2)
 
 
 def terms_of(case, P, tau, L, limits=None):
@@ -405,7 +407,7 @@ def last_bits(S, case):
 def screened(case, bound, terms, value):
     """The case without features that no vector above ``value`` uses, those it must use forced."""
     free, room = np.flatnonzero(~case.forced), case.room
-    if not case.plain or room == 0 or len(free) <= room:
+    if not case.plain or room == 0 or len(free) <= room or not np.isfinite(bound):
         return case
     order = free[np.argsort(-terms[free], kind="stable")]
     last, following = terms[order[room - 1]], terms[order[room]]
@@ -481,7 +483,7 @@ def one_case(S, case, value, node, claimed):
             continue
         found, _, terms = evaluate(S, case, dual)
         bound = min(bound, max(found, value))
-        case = screened(case, found, terms, value) if found > value else None
+        case = None if found <= value else screened(case, found, terms, value)
         if case is None:
             break
     if case is None:
@@ -721,7 +723,9 @@ def listed(S, case, dual, value):
     forced, free = np.flatnonzero(case.forced), np.flatnonzero(~case.forced)
     order = free[np.argsort(-terms[free], kind="stable")]
     sums = np.concatenate([[0], np.cumsum(terms[order])])
-    lack = value - eigen - terms[forced].sum() - 1e-12 * (abs(bound) + abs(value))
+    need(np.isfinite(bound), "numbers leave their range")
+    slack = 1e-12 * (abs(bound) + abs(value)) + 8 * len(sums) * U * sums[-1]
+    lack = value - eigen - terms[forced].sum() - slack
     chosen, reached, last = np.empty((1, 0), int), np.zeros(1), np.full(1, -1)
     for missing in range(min(case.room, len(free)), 0, -1):
         # Best completion if number i comes next; it falls with i.
@@ -856,6 +860,8 @@ def recovered(S, W, case, proof):
     """Theorem E for the component after W: theta, if w'(S_t^2 - theta S_t)w <= 0 for all rivals."""
     theta, dual, at = proof["level"], proof["dual"], case.features
     need(proof["theorem"] == "E" and theta >= 0, "theorem E is needed")
+    size = np.abs(S).max()
+    need(size == 0 or RANGE**-0.5 <= size <= RANGE**0.5, "rescale the data: squares are squared")
     left, error = left_after(S, W)
     size = np.abs(left)
     form = left @ left - theta * left
@@ -872,15 +878,15 @@ def recovered(S, W, case, proof):
     return theta if over <= 0 else up(theta + over / floor) if floor > 0 else np.inf
 
 
-def reached(S, W, quantity, component):
-    """What the components have of a quantity."""
+def reached(S, W, quantity, component, G):
+    """What the components have of a quantity; G = W'SW."""
     if quantity == "recovered variance":
         left, _ = left_after(S, W[:, :component])
         w = W[:, component]
         variance = w @ left @ w
         enough = variance > 1e-6 * max(np.diag(left).max(), 0)
         return float((left @ w) @ (left @ w) / variance) if enough else 0.0
-    total, G = 0.0, W.T @ S @ W
+    total = 0.0
     if quantity == "sum of variances":
         return float(np.trace(G))
     need(quantity == "adjusted variance", f"unknown quantity {quantity!r}")
@@ -1050,6 +1056,8 @@ def matrix_about(data, about, precision):
         same = np.abs(here - about) <= 10 * TOLERANCE[precision] * np.abs(room) + 1e-300
         same[1] |= not (n_samples and about[1])
         if same.all():
+            size = np.abs(d if S.stored is None else S.stored).max(initial=0)
+            need(size == 0 or 1 / RANGE <= size <= RANGE, "squares leave the range: rescale")
             return S
     why = f"made for other data: features, samples, variances, covariances agree: {same.tolist()}"
     raise Refused(why)
@@ -1097,7 +1105,7 @@ def turned(S, case):
 
 
 def verify_one(stored, data):
-    """Check a certificate of one component; returns a line that says what is proven."""
+    """Check a certificate of one component: (what is proven in words, the bound, the rule)."""
     known = "format" in stored and int(stored["format"]) in (3, 4)
     need(known, "this is no certificate of format 3 or 4")
     value, claimed, _, best_value = stored["numbers"].tolist()
@@ -1131,11 +1139,12 @@ def verify_one(stored, data):
         beyond = np.setdiff1d(features_of(stored[name], n, name), shown)
         need(len(beyond) == 0, f"{name} names feature(s) {beyond[:5]} without proof")
     after = f", {relation} after {W.shape[1]} earlier component(s) {deflation}".rstrip()
-    return (
+    line = (
         f"proven: variance {value:.10g}, no rival above {bound:.13g} (claimed {claimed:.13g}) among "
         f"{told['class']}{after if W.shape[1] else ''}; "
         f"{len(proof)} case(s), {len(stored['dual_sizes'])} dual(s)"
     )
+    return line, max(bound, claimed), told if not W.shape[1] else {}
 
 
 def joint_proof(stored, i, claim, n, r):
@@ -1146,11 +1155,41 @@ def joint_proof(stored, i, claim, n, r):
         shape = shapes.get(name, (n, 0 if array is None else array.shape[-1]))
         right = array is None or (array.shape == shape and array.dtype == float)
         need(right, f"a malformed {name}")
-    need(type(claim["level"]) is float and np.isfinite(claim["level"]), "the level is no number")
+    level = claim["level"]
+    need(type(level) is float and abs(level) <= LARGEST, "the level is no number")
     parts = {"P": given["pairing"], "tau": given["shift"], "L": given["factor"]}
     held = [part is not None for part in parts.values()]
     need(all(held) or not any(held), "the dual is not complete")
     return {**given, **claim, "dual": parts if all(held) else None}
+
+
+def within(inner, outer):
+    """Whether a rule leaves no more vectors than another, as both are told."""
+    names = set(inner) | set(outer)
+    if inner["class"] == outer.get("class") == "LoadingConstraint":
+        names -= {"n_nonzero", "nonnegative", "forbidden", "forced"}
+        wider = inner["n_nonzero"] <= outer["n_nonzero"]
+        wider &= inner["nonnegative"] or not outer["nonnegative"]
+        wider &= np.isin(outer["forbidden"], inner["forbidden"]).all()
+        wider &= np.array_equal(inner["forced"], outer["forced"]) or not len(outer["forced"])
+        need(wider, "a rule is wider than that of the one component")
+    return all(np.array_equal(inner.get(name), outer.get(name)) for name in names)
+
+
+def each_alone(stored, i, data, S, rules, quantity, relation):
+    """Theorem C: a component is credited with its own variance at most, and none alone has more."""
+    prefix = f"proof_{i}_alone_"
+    part = {n.removeprefix(prefix): array for n, array in stored.items() if n.startswith(prefix)}
+    _, bound, rule = verify_one(part, data)
+    need(all(within(told, rule) for told in rules), "the one component has another rule")
+    if quantity == "sum of variances":
+        need(relation in ("disjoint", "strict", "uncorrelated"), "variances are counted twice")
+        return up(len(rules) * max(bound, 0.0))
+    need(quantity == "adjusted variance", "theorem C says nothing about this")
+    dense = len(S.thin) <= WIDE  # more are samples, whose covariance has no negative eigenvalue
+    below = max(0.0, float(top(-S.stored))) if dense else 0.0
+    need(below <= 1e-6 * max(S.diagonal().max(), 0) + 1e-290, "the matrix is no covariance")
+    return up(len(rules) * (max(bound, 0.0) + below))
 
 
 def verify_together(stored, data):
@@ -1160,14 +1199,15 @@ def verify_together(stored, data):
     about, r = stated["about"], len(stated["constraints"])
     n, precision = about["n_features"], about["precision"]
     need(type(n) is int and W.shape == (n, r) and W.dtype == float and r > 0, "loadings: shape")
-    need(n <= WIDE, "too many features")
     mark = [n, np.nan_to_num(about["n_samples"]), about["trace"], about["squares"], about["probe"]]
-    S = matrix_about(data, np.array(mark, dtype=float), precision)
+    matrix = S = matrix_about(data, np.array(mark, dtype=float), precision)
+    need(n <= WIDE or S.Z is not None, "of so many features the samples are needed")
     cases = [case_of(told, n) for told in stated["constraints"]]
     for t, (case, w) in enumerate(zip(cases, W.T, strict=True)):
         need(keeps(case, w, 1e-9), f"component {t + 1} is no rival")
         check_relation(S, W[:, : t + 1], relation, precision)
-    S, cases, room = S.on(np.arange(n)), [relaxed(case) for case in cases], TOLERANCE[precision]
+    cases, room = [relaxed(case) for case in cases], TOLERANCE[precision]
+    S = S.on(np.arange(n)) if n <= WIDE else None
     at, lines = np.unique(np.concatenate([case.features for case in cases])), []
     local = [replace(case, features=np.searchsorted(at, case.features)) for case in cases]
     for i, claim in enumerate(json.loads(str(stored["claims"]))):
@@ -1176,16 +1216,20 @@ def verify_together(stored, data):
         alone = claim["quantity"] == "recovered variance"
         need(alone == (type(j) is int and 0 <= j < r), "the component is not named")
         proof = joint_proof(stored, i, claim, len(cases[j].features) if alone else len(at), r)
-        found = reached(S, W, claim["quantity"], j)
+        need(n <= WIDE or claim["theorem"] == "C", "too many features for this theorem")
+        found = reached(S, W, claim["quantity"], j, W.T @ matrix.times(W))
         need(abs(found - value) <= room * max(abs(found), abs(value)), f"they reach {found:.12g}")
-        if alone:
+        if claim["theorem"] == "C":
+            about_all = (stated["constraints"], claim["quantity"], relation)
+            limit = each_alone(stored, i, data, matrix, *about_all)
+        elif alone:
             limit = recovered(S, W[:, :j], cases[j], proof)
         else:
             limit = together(S[np.ix_(at, at)], local, relation, claim["quantity"], proof)
         need(limit <= bound + room * abs(bound), f"the proof gives {limit:.12g}, not {bound:.12g}")
         who = f"component {j + 1}" if alone else f"{r} components together"
         lines.append(f"proven: {claim['quantity']} of {who} {value:.9g} of at most {bound:.13g}")
-    return "\n".join(lines or ["nothing is claimed"])
+    return "\n".join(lines or ["nothing is claimed"]), None, None
 
 
 def check(path, data):
@@ -1198,9 +1242,11 @@ def check(path, data):
             kind = array.dtype.kind
             need(kind in "iubU" or array.dtype == np.float64, f"{name} is {array.dtype}")
             need(kind != "f" or np.isfinite(array).all(), f"{name} holds NaN or infinity")
+            small = kind != "f" or name == "about" or np.abs(array).max(initial=0) <= LARGEST
+            need(small, f"{name} holds numbers beyond range")
         verify = verify_together if "joint_format" in stored else verify_one
         arithmetic = "interval arithmetic" if FLINT else "rounding errors bounded"
-        return True, f"{verify(stored, data)}; double precision, {arithmetic}"
+        return True, f"{verify(stored, data)[0]}; double precision, {arithmetic}"
     except Refused as refusal:
         return False, f"NOT PROVEN: {refusal}"
     except Exception as error:

@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
-from loadstone import SparsePCA, summarise
+from loadstone import SparsePCA, cross_validated_recovery, summarise
 from loadstone.report import summarise as module_function
 from loadstone.report.headline import floor_percent, grouped, headline_of, percent
 from loadstone.report.summarise import MAX_LOADINGS, MAX_SAMPLES
@@ -87,7 +87,37 @@ def test_held_out_samples_are_asked_where_features_are_many_for_the_samples(wine
     assert any("10 features and there are 20 samples" in note for note in summary["notes"])
     assert summary["held_out"]["recovered"] < many.recovered_variance_ratio_[-1]
     assert summary["held_out"]["pca"] < summary["pca"]["recovered_ratio"][-1]
-    assert summarise(many)["held_out"] is None
+    without = summarise(many)
+    assert without["held_out"] is None
+    assert any("flattered" in note for note in without["notes"])
+
+
+@pytest.mark.parametrize("n", [5, 7, 20])
+def test_few_samples_and_weighted_ones_are_held_out_too(n):
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, 6)) + rng.standard_normal((n, 1))
+    weight = rng.integers(1, 4, n).astype(float)
+    model = SparsePCA(3, n_nonzero=5).fit(X, sample_weight=weight)
+    summary = summarise(model, X, sample_weight=weight)
+    assert summary["held_out"]["n_folds"] == min(4, n // 2)
+    assert "held-out samples" in summary["headline"]
+
+
+def test_a_weight_counts_rows_among_those_held_out():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, 5)) + rng.standard_normal((12, 1))
+    weight = rng.integers(1, 4, 12)
+    train, test = np.arange(8), np.arange(8, 12)
+    model = SparsePCA(2, n_nonzero=3).fit(X, sample_weight=weight.astype(float))
+    weighted = cross_validated_recovery(
+        model, X, cv=[(train, test)], sample_weight=weight.astype(float)
+    )
+    repeated = np.repeat(X, weight, axis=0)
+    n = int(weight[train].sum())
+    folds = [(np.arange(n), np.arange(n, len(repeated)))]
+    plain = cross_validated_recovery(model, repeated, cv=folds)
+    np.testing.assert_allclose(weighted.recovered, plain.recovered, rtol=1e-8)
+    np.testing.assert_allclose(weighted.pca, plain.pca, rtol=1e-8)
 
 
 def test_without_data_there_are_no_scores_and_no_pca(model):

@@ -38,7 +38,8 @@ of features), ``search_any_constraint`` (groups, some signs), ``search_known_blo
 Several components together: ``joint_prove`` is the way in, ``joint_certificate`` what is stated
 and verified, ``joint_file`` how it is stored, ``joint_problem`` who competes, ``joint_statement``
 in which matrix. The statements rest on ``joint_bound`` (the theorems), ``joint_eigenvalues``,
-``joint_supports``, ``joint_assignment`` (disjoint supports, exactly) and ``joint_recovery``;
+``joint_supports``, ``joint_assignment`` (disjoint supports, exactly), ``joint_alone`` (very many
+features) and ``joint_recovery``;
 ``joint_search``, ``joint_search_supports`` and ``joint_search_recovery`` look for good numbers.
 """
 

@@ -97,7 +97,9 @@ def dual_bound(S: Covariance, constraint: Constraint, dual: Dual) -> float:
     reach = rule.largest_sum(squares + np.diag(heavy)) - heavy + room * heavy
     terms = bracket(np.maximum(reach, 0.0), dual.shift) + np.square(dual.factor).sum(axis=1)
     total = float(rule.largest_sum(terms)) * (1.0 + room)
-    return top + total + last_bits(S, features, rule)
+    bound = top + total + last_bits(S, features, rule)
+    # Squares beyond the range of numbers prove nothing, whatever becomes of them.
+    return bound if np.isfinite(terms).all() and np.isfinite(bound) else np.inf
 
 
 def constraint_bound(S: Covariance, constraint: Constraint) -> NamedBound:

@@ -36,6 +36,9 @@ from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem,
 if TYPE_CHECKING:
     from loadstone.covariance.protocol import Covariance
 
+#: Numbers of a proof are squared and multiplied; beyond this they would leave their range, and
+#: products of very large with very small ones would be anything.
+LARGEST_NUMBER = 1e150
 #: Outside terms certainly below this share of the smallest counted one are not computed exactly.
 NEGLIGIBLE_TERM = 0.25
 
@@ -139,7 +142,8 @@ def evaluate(S: Covariance, problem: SupportProblem, dual: Dual) -> Evaluation:
         terms[~inside] = outside_terms(S, problem, inside, ceiling, top, cut)
     terms *= 1.0 + 4.0 * problem.features.size * np.finfo(np.float64).eps
     bound = top + sum_of_best(terms, problem) + block_rounding(S, problem)
-    return Evaluation(bound, top, terms)
+    # Squares beyond the range of numbers prove nothing, whatever becomes of them.
+    return Evaluation(bound if np.isfinite(bound) else np.inf, top, terms)
 
 
 def refuse_invalid(dual: Dual) -> None:
@@ -159,8 +163,8 @@ def refuse_invalid(dual: Dual) -> None:
     if dual.features.ndim != 1 or not (np.diff(dual.features.astype(np.int64)) > 0).all():
         msg = "invalid dual: its features must be ascending and distinct"
         raise ValueError(msg)
-    if not all(np.isfinite(part).all() for part in parts):
-        msg = "invalid dual: it contains values that are not finite"
+    if not all(in_range(part) for part in parts):
+        msg = f"invalid dual: it contains values that are not finite or beyond {LARGEST_NUMBER:g}"
         raise ValueError(msg)
     if not (limits >= 0).all():
         msg = f"invalid dual: it needs {size} limits, none of them negative"
@@ -168,6 +172,11 @@ def refuse_invalid(dual: Dual) -> None:
     if multipliers.ndim != 1 or not (multipliers >= 0).all():
         msg = "invalid dual: a multiplier of a slice is negative"
         raise ValueError(msg)
+
+
+def in_range(part: Array) -> bool:
+    """Whether numbers of a proof are finite, and small enough to be calculated with."""
+    return bool((np.abs(part) <= LARGEST_NUMBER).all())
 
 
 def tilts(problem: SupportProblem, inside: Mask, dual: Dual) -> list[tuple[Array, Array]]:

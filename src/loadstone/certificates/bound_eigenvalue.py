@@ -41,6 +41,8 @@ def eigenvalue_bound(matrix: Array, error: Array | float = 0.0) -> float:
         How far the true entries may be.
     """
     n = matrix.shape[0]
+    if not np.isfinite(matrix).all():
+        return np.inf
     top = largest_eigenvalue(matrix)
     spread = float(np.abs(top - matrix.diagonal()).max(initial=0.0))
     shift = 4.0 * n * UNIT * max(spread, abs(top))
@@ -61,5 +63,6 @@ def eigenvalue_bound(matrix: Array, error: Array | float = 0.0) -> float:
 
 
 def _above(first: float, second: float) -> float:
-    """The sum, rounded upwards."""
-    return float(np.nextafter(first + second, np.inf))
+    """The sum, rounded upwards; infinite where numbers left their range on the way."""
+    total = float(np.nextafter(first + second, np.inf))
+    return total if np.isfinite(total) else np.inf

@@ -66,16 +66,17 @@ def limited_squares(
     everything = np.zeros(free.shape[1], dtype=bool)
     best, _ = best_squares(free, everything, np.minimum(room[raised], free.shape[1]))
     missing = np.maximum(room[raised] - free.shape[1], 0)
-    reach[raised] = certain + best + missing * limits[raised]
+    reach[raised] = certain + best + np.where(missing > 0, missing * limits[raised], 0.0)
     ceiling[raised] = limits[raised]
     return reach, ceiling
 
 
 def bracket(reach: Array, shift: Array) -> Array:
-    """(sqrt(phi^2 + tau^2) - tau)/2 without cancellation."""
+    """(sqrt(phi^2 + tau^2) - tau)/2 without cancellation; infinite where phi is."""
     root = np.hypot(np.sqrt(reach), shift)
-    denominator = np.where(shift > 0, root + shift, 1.0)
-    return np.where(shift > 0, reach / (2.0 * denominator), (root - shift) / 2.0)
+    divided = (shift > 0) & np.isfinite(reach)
+    denominator = np.where(divided, root + shift, 1.0)
+    return np.where(divided, reach / (2.0 * denominator), (root - shift) / 2.0)
 
 
 def rows_of_covariance(S: Covariance, features: Indices, at: Indices) -> Array:

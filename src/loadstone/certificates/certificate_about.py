@@ -21,6 +21,8 @@ from loadstone.covariance.sample import SampleCovariance
 
 #: Relative differences that two computations of one number may have, by precision of the data.
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
+#: Proofs square entries of the covariance, and add what is left of it after rounding.
+LARGEST_ENTRY = 1e120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,10 +115,26 @@ def covariance_for(data: Any, about: About) -> Covariance:
     for S in _candidates(data):
         reason = about.differs_from(About.of(S))
         if reason is None:
+            refuse_out_of_range(S)
             return S
         reasons.append(reason)
     msg = f"the certificate was made for another covariance: {reasons[0]}"
     raise CertificateError(msg)
+
+
+def refuse_out_of_range(S: Covariance) -> None:
+    """Raise where squares of covariances leave the range of numbers: zeros would prove anything."""
+    entries = np.asarray(S.diagonal(), dtype=np.float64)
+    if isinstance(S, ExplicitCovariance):
+        every = np.arange(S.n_features)
+        entries = np.asarray(S.block(every, every), dtype=np.float64)
+    largest = float(np.abs(entries).max(initial=0.0))
+    if not (largest == 0.0 or 1.0 / LARGEST_ENTRY <= largest <= LARGEST_ENTRY):
+        msg = (
+            f"the largest covariance is {largest:.3g}, where proofs leave the range of numbers; "
+            "rescale the data to a more usual unit"
+        )
+        raise CertificateError(msg)
 
 
 def _candidates(data: Any) -> Iterator[Covariance]:

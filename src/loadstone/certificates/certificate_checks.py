@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.bound_dual import Dual, in_range
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem_after import Earlier, broken_earlier
 from loadstone.certificates.proof_cases import ProofCase
@@ -117,8 +117,8 @@ def _refuse_lines(case: ProofCase, n_features: int) -> None:
     fits = isinstance(lines, np.ndarray) and lines.dtype == np.float64 and lines.ndim == 2
     if not fits or lines.shape[0] != n_features or lines.shape[1] < 2:
         _refuse("its proof holds lines of another kind or shape")
-    if not np.isfinite(lines).all():
-        _refuse("its proof holds lines with NaN or infinity")
+    if not in_range(lines):
+        _refuse("its proof holds lines with NaN, infinity or numbers beyond range")
     if case.feature is not None:
         _refuse("its proof splits a case in two ways at once")
 
@@ -140,8 +140,8 @@ def _refuse_duals(duals: Sequence[Any], n_features: int) -> None:
             fits = isinstance(part, np.ndarray) and part.dtype == np.float64
             if not fits or part.ndim != ndim or part.shape[: len(shape)] != shape:
                 _refuse(f"a dual of {size} features has a part of another kind or shape")
-            if not np.isfinite(part).all():
-                _refuse("a dual holds NaN or infinity")
+            if not in_range(part):
+                _refuse("a dual holds NaN, infinity or numbers beyond range")
 
 
 def refuse_earlier(earlier: Any, n_features: int) -> None:

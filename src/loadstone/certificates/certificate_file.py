@@ -62,6 +62,11 @@ _SLICES = {
 
 def save_fields(fields: Mapping[str, Any], path: str | Path) -> None:
     """Write the fields of a certificate to exactly this path."""
+    write_own(Path(path), parts_of(fields))
+
+
+def parts_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays that a certificate is stored as."""
     proof, about, earlier = fields["cases"], fields["about"], fields["earlier"]
     duals = [dual for case in proof for dual in case.duals]
     arrays: dict[str, Any] = {}
@@ -88,7 +93,7 @@ def save_fields(fields: Mapping[str, Any], path: str | Path) -> None:
         "dual_features": _joined([dual.features for dual in duals], np.intp),
         "dual_numbers": _joined([part for dual in duals for part in _numbers(dual)], np.float64),
     }
-    write_own(Path(path), parts | _sliced(proof, duals))
+    return parts | _sliced(proof, duals)
 
 
 def _sliced(proof: Sequence[ProofCase], duals: Sequence[Dual]) -> dict[str, Array]:
@@ -116,9 +121,18 @@ def load_fields(path: str | Path) -> dict[str, Any]:
     """
     known = (FORMAT, SLICED)
     with stored_parts(path, _is_expected, ("format", "numbers"), known, "certificate") as stored:
-        rules = _ARRAYS if int(stored["format"]) == FORMAT else _ARRAYS | _SLICES
-        stored |= {name: _checked(stored[name], name, *rule) for name, rule in rules.items()}
-        return _fields(stored)
+        return fields_of(stored)
+
+
+def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that :func:`parts_of` made arrays of."""
+    found = int(checked(stored["format"], "format", "iu", 0))
+    if found not in (FORMAT, SLICED):
+        msg = f"a certificate of format {found}"
+        raise DamagedError(msg)
+    rules = _ARRAYS if found == FORMAT else _ARRAYS | _SLICES
+    parts = {name: _checked(stored[name], name, *rule) for name, rule in rules.items()}
+    return _fields({**stored, **parts})
 
 
 @contextmanager

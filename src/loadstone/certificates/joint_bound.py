@@ -11,6 +11,7 @@ KF        ``KF_r(S)``
 A         ``KF_r(M) + max sum_t sum_{T_t} w_i(k_t)`` over disjoint T_t; any prices p_t >= 0
           prove ``sum_t k_t p_t + sum_i max_t (w_i(k_t) - p_t)_+`` for the maximum
 B         ``KF_r(M) + sum_t top_{k_t}``, for orthonormal components
+C         r times what one component can have alone; see ``joint_alone``
 D         ``sum_t mu_t lambda_t(S, K)``, ``K = cI + N`` positive definite,
           ``mu_t = c + top_{k_t}`` in descending order; for disjoint components the sum of
           the t largest mu may be taken as ``tc`` + the best sum over all their places
@@ -24,30 +25,30 @@ proofs are on the page on certificates. No optimiser is imported here, on purpos
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.bound_dual import Dual, in_range
 from loadstone.certificates.bound_eigenvalue import UNIT, gamma, largest_row_sum
 from loadstone.certificates.bound_rows import best_squares, bracket, counted_squares
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.joint_assignment import best_disjoint_sum, can_try_disjoint
-from loadstone.certificates.joint_eigenvalues import ky_fan, negative_part, pencil_sums, up
+from loadstone.certificates.joint_eigenvalues import below_zero, ky_fan, pencil_sums, up
 from loadstone.certificates.joint_problem import ADJUSTED, SUM, JointProblem, local
 from loadstone.certificates.joint_supports import can_try_all, largest_on_supports
 from loadstone.certificates.problem import Array, Indices, SupportProblem, sum_of_best
 
+if TYPE_CHECKING:
+    from loadstone.certificates.certificate import Certificate
+
 #: Theorems by quantity and relation; what bounds a sum bounds the adjusted variance too.
 _SUMS = {
-    "disjoint": ("KF", "A", "B", "DP"),
-    "strict": ("KF", "B"),
-    "uncorrelated": ("KF", "D"),
+    "disjoint": ("KF", "A", "B", "C", "DP"),
+    "strict": ("KF", "B", "C"),
+    "uncorrelated": ("KF", "C", "D"),
 }
-THEOREMS = ("KF", "A", "B", "D", "DP")
-#: Relative size of negative eigenvalues that count as rounding of a covariance.
-INDEFINITE = 1e-6
-#: Eigenvalues of this size come of rounding a matrix of zeros.
-TINY = 1e-290
+THEOREMS = ("KF", "A", "B", "C", "D", "DP")
 #: Differences of this relative size are rounding.
 NEGLIGIBLE = 1e-13
 
@@ -57,7 +58,9 @@ def applicable(quantity: str, relation: str) -> tuple[str, ...]:
     sums = _SUMS.get(relation, ())
     if quantity == SUM:
         return sums
-    return tuple(t for t in THEOREMS if t in {"KF", "D", *sums}) if quantity == ADJUSTED else ()
+    return (
+        tuple(t for t in THEOREMS if t in {"KF", "C", "D", *sums}) if quantity == ADJUSTED else ()
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,7 +69,7 @@ class JointProof:
 
     Attributes
     ----------
-    theorem : {"KF", "A", "B", "D", "DP"}
+    theorem : {"KF", "A", "B", "C", "D", "DP"}
         Which inequality they are put into.
     dual : Dual, optional
         P, tau and L of A, B and D.
@@ -76,6 +79,8 @@ class JointProof:
         c of D.
     prices : ndarray of shape (r,), optional
         p_t of A.
+    alone : Certificate, optional
+        Of one component, for C.
     """
 
     theorem: str
@@ -83,6 +88,7 @@ class JointProof:
     matrix: Array | None = None
     level: float = 0.0
     prices: Array | None = None
+    alone: Certificate | None = None
 
     def describe(self) -> str:
         """The argument in words."""
@@ -90,6 +96,8 @@ class JointProof:
             return "principal components"
         if self.theorem == "DP":
             return "all disjoint supports tried"
+        if self.alone is not None:
+            return f"theorem C, none alone has more than {self.alone.upper_bound:.6g}"
         how = "dual bound" if self.matrix is None else "all supports tried"
         return f"theorem {self.theorem}, {how}"
 
@@ -120,7 +128,7 @@ def joint_bound(matrix: Array, problem: JointProblem, quantity: str, proof: Join
         return best_disjoint_sum(matrix, problem).bound
     below = 0.0
     if quantity == ADJUSTED or problem.relation == "uncorrelated":
-        below = _below_zero(matrix)
+        below = below_zero(matrix)
     if proof.theorem == "KF":
         return up(ky_fan(matrix, 0.0, problem.count) + problem.count * below)
     pieces = pieces_of(problem, proof)
@@ -129,18 +137,6 @@ def joint_bound(matrix: Array, problem: JointProblem, quantity: str, proof: Join
     rest = ky_fan(matrix - pieces.matrix, pieces.error_beside(matrix), problem.count)
     added = pieces.priced if proof.theorem == "A" else sum(pieces.limits)
     return up(rest + added + problem.count * below)
-
-
-def _below_zero(matrix: Array) -> float:
-    """How far a covariance is from being positive semi-definite, which is rounding only."""
-    below = negative_part(matrix, 0.0)
-    if below > INDEFINITE * max(float(matrix.diagonal().max()), 0.0) + TINY:
-        msg = (
-            f"the matrix has an eigenvalue of about {-below:.3g}: it is no covariance, and "
-            "there is no adjusted variance in it"
-        )
-        raise CertificateError(msg)
-    return below
 
 
 def _refuse_invalid(problem: JointProblem, proof: JointProof) -> None:
@@ -152,8 +148,8 @@ def _refuse_invalid(problem: JointProblem, proof: JointProof) -> None:
         _refuse_numbers(proof.matrix, "matrix", (size, size))
     if proof.prices is not None:
         _refuse_numbers(proof.prices, "prices", (problem.count,))
-    if not np.isfinite(proof.level):
-        msg = f"the level {proof.level!r} of a joint proof is not finite"
+    if not in_range(np.asarray(proof.level)):
+        msg = f"the level {proof.level!r} of a joint proof is not finite, or beyond range"
         raise CertificateError(msg)
     if proof.theorem in {"A", "B", "D"} and (proof.dual is None) == (proof.matrix is None):
         msg = f"theorem {proof.theorem} needs either a dual or a matrix"
@@ -179,7 +175,7 @@ def refuse_dual(dual: Dual, features: Indices) -> None:
 
 
 def _refuse_numbers(part: Array, name: str, shape: tuple[int, ...]) -> None:
-    if part.dtype != np.float64 or part.shape != shape or not np.isfinite(part).all():
+    if part.dtype != np.float64 or part.shape != shape or not in_range(part):
         msg = f"{name} of a joint proof must be {shape} finite numbers in double precision"
         raise CertificateError(msg)
 

@@ -177,7 +177,10 @@ class JointCertificate:
         if self.n_components == 1:
             return "one component alone, whose own certificate says how good it is"
         if self.about.n_features > LARGEST:
-            return f"{self.about.n_features} features are more than the {LARGEST} it is made for"
+            return (
+                f"of more than {LARGEST} features it needs the samples, and one rule that contains "
+                "those of all components"
+            )
         return "the matrix is no covariance, and there is no adjusted variance in it"
 
     def verify(self, data: Any) -> float:

@@ -18,8 +18,14 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigh
 
 from loadstone.certificates.bound_eigenvalue import UNIT, eigenvalue_bound, gamma
+from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array
 from loadstone.covariance.symmetric import largest_eigenpairs
+
+#: Relative size of negative eigenvalues that count as rounding of a covariance.
+INDEFINITE = 1e-6
+#: Eigenvalues of this size come of rounding a matrix of zeros.
+TINY = 1e-290
 
 
 def up(value: float, n_roundings: int = 4) -> float:
@@ -44,6 +50,18 @@ def ky_fan(matrix: Array, error: Array | float, count: int) -> float:
 def negative_part(matrix: Array, error: Array | float) -> float:
     """D >= 0 with ``matrix >= -d I``."""
     return max(0.0, eigenvalue_bound(-matrix, error))
+
+
+def below_zero(matrix: Array) -> float:
+    """How far a covariance is from being positive semi-definite, which is rounding only."""
+    below = negative_part(matrix, 0.0)
+    if below > INDEFINITE * max(float(matrix.diagonal().max()), 0.0) + TINY:
+        msg = (
+            f"the matrix has an eigenvalue of about {-below:.3g}: it is no covariance, and "
+            "there is no adjusted variance in it"
+        )
+        raise CertificateError(msg)
+    return below
 
 
 def pencil_sums(

@@ -11,7 +11,7 @@ import numpy as np
 
 from loadstone.certificates.bound_dual import Dual
 from loadstone.certificates.certificate_about import About
-from loadstone.certificates.certificate_file import stored_parts
+from loadstone.certificates.certificate_file import fields_of, parts_of, stored_parts
 from loadstone.certificates.joint_bound import JointProof
 from loadstone.certificates.problem import Array
 from loadstone.constraints import Constraint
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 _STATED = "stated_"
 _PROOF = "proof_"
+#: Before the arrays of the certificate of one component.
+_ALONE = "alone_"
 #: Kind and dimension of the arrays of a proof.
 _PARTS = {
     "features": ("iu", 1),
@@ -59,6 +61,8 @@ def save_joint(certificate: JointCertificate, path: str | Path) -> None:
         proof = claim.proof
         dual = {} if proof.dual is None else {name: vars(proof.dual)[name] for name in _DUAL}
         given = {**dual, "matrix": proof.matrix, "prices": proof.prices}
+        alone = {} if proof.alone is None else parts_of(vars(proof.alone))
+        given |= {f"{_ALONE}{name}": part for name, part in alone.items()}
         parts |= {f"{_PROOF}{i}_{k}": v for k, v in given.items() if v is not None}
     write_own(Path(path), parts)
 
@@ -118,6 +122,7 @@ def _certificate(stored: Mapping[str, Array]) -> JointCertificate:
 
 
 def _claim(claim: dict[str, Any], stored: Mapping[str, Array], i: int) -> Any:
+    from loadstone.certificates.certificate import Certificate
     from loadstone.certificates.joint_certificate import JointClaim
 
     parts = {
@@ -127,6 +132,8 @@ def _claim(claim: dict[str, Any], stored: Mapping[str, Array], i: int) -> Any:
     }
     held = [name for name in _DUAL if name in parts]
     dual = Dual(*(parts[name] for name in _DUAL)) if held else None
+    prefix = f"{_PROOF}{i}_{_ALONE}"
+    alone = {n.removeprefix(prefix): a for n, a in stored.items() if n.startswith(prefix)}
     component = claim["component"]
     if component is not None and type(component) is not int:
         msg = f"{component!r} in the place of the number of a component"
@@ -142,6 +149,7 @@ def _claim(claim: dict[str, Any], stored: Mapping[str, Array], i: int) -> Any:
             matrix=parts.get("matrix"),
             level=_number(claim["level"]),
             prices=parts.get("prices"),
+            alone=Certificate(**fields_of(alone)) if alone else None,
         ),
     )
 

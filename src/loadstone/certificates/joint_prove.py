@@ -11,15 +11,15 @@ from scipy.optimize import linprog
 
 from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_dual import Dual
-from loadstone.certificates.certificate import OPTIMAL_GAP
-from loadstone.certificates.certificate_about import About
+from loadstone.certificates.certificate import OPTIMAL_GAP, Certificate
+from loadstone.certificates.certificate_about import About, refuse_out_of_range
 from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.joint_alone import contains, is_of_samples, widest
 from loadstone.certificates.joint_assignment import can_try_disjoint
 from loadstone.certificates.joint_bound import (
     JointProof,
     applicable,
     dual_matrix,
-    joint_bound,
     terms_of,
 )
 from loadstone.certificates.joint_certificate import JointCertificate, JointClaim
@@ -30,6 +30,7 @@ from loadstone.certificates.joint_search_supports import propose_matrix
 from loadstone.certificates.joint_statement import LARGEST, Statement
 from loadstone.certificates.joint_supports import can_try_all, n_supports
 from loadstone.certificates.problem import Array
+from loadstone.certificates.prove import prove
 from loadstone.constraints import Constraint
 from loadstone.covariance.protocol import Covariance
 
@@ -49,6 +50,7 @@ def prove_together(
     effort: str = "standard",
     quantity: str | None = None,
     time_limit: float | None = None,
+    alone: Certificate | None = None,
 ) -> JointCertificate:
     """Bound what components under ``constraints`` reach together, and compare ``loadings`` with it.
 
@@ -70,6 +72,9 @@ def prove_together(
         adjusted variance. The recovered variance is only looked at where it is asked for.
     time_limit : float, optional
         Seconds after which the best bounds so far are returned.
+    alone : Certificate, optional
+        Of the first component, where there is one: with very many features statements rest on
+        it, and it is made anew where it is not given.
 
     Returns
     -------
@@ -79,17 +84,22 @@ def prove_together(
     begun = time.monotonic()
     deadline = begun + (np.inf if time_limit is None else time_limit)
     loadings = _checked(constraints, loadings, relation)
+    refuse_out_of_range(S)
     if quantity is None:
         quantity = SUM if relation in ("strict", "uncorrelated") else ADJUSTED
     claims: list[JointClaim] = []
-    if S.n_features <= LARGEST and (len(constraints) > 1 or quantity == RECOVERED):
+    dense = S.n_features <= LARGEST
+    several = len(constraints) > 1 and (dense or is_of_samples(S))
+    if several or (dense and quantity == RECOVERED):
         statement = Statement.of(S, constraints, relation)
         statement.refuse_broken(loadings, np.inf)
         with one_blas_thread():
-            if quantity == RECOVERED:
+            if dense and quantity == RECOVERED:
                 claims += _recovered_claims(statement, loadings, deadline)
-            if len(constraints) > 1:
-                claims += _claims(statement, loadings, effort, deadline)
+            if several:
+                if S.n_features > LARGEST_DUAL:
+                    alone = _alone(statement, loadings, effort, deadline, alone)
+                claims += _claims(statement, loadings, effort, deadline, alone)
     claims.sort(key=lambda claim: claim.quantity != quantity)
     return JointCertificate(
         loadings=loadings,
@@ -117,8 +127,35 @@ def _checked(constraints: Sequence[Constraint], loadings: Array, relation: str) 
     return np.asarray(W / norms)
 
 
+def _alone(
+    statement: Statement,
+    loadings: Array,
+    effort: str,
+    deadline: float,
+    given: Certificate | None,
+) -> Certificate | None:
+    """The certificate of one component whose rule contains those of all; ``None`` without one."""
+    rule = widest(statement.constraints)
+    if rule is None:
+        return None
+    if given is not None and not given.earlier.count and contains(given.constraint, rule):
+        return given
+    limit = max(deadline - time.monotonic(), 0.0)
+    return prove(
+        statement.S,
+        rule,
+        loadings[:, 0],
+        effort=effort,
+        time_limit=limit if np.isfinite(limit) else None,
+    )
+
+
 def _claims(
-    statement: Statement, loadings: Array, effort: str, deadline: float
+    statement: Statement,
+    loadings: Array,
+    effort: str,
+    deadline: float,
+    alone: Certificate | None,
 ) -> Iterator[JointClaim]:
     """The smallest bound of each quantity that there is something to say about."""
     values = {}
@@ -126,7 +163,7 @@ def _claims(
         if applicable(quantity, statement.problem.relation):
             values[quantity] = statement.value(loadings, quantity)
     found: dict[str, tuple[float, JointProof]] = {}
-    for proof in _Search(statement, values, effort, deadline).proofs():
+    for proof in _Search(statement, values, effort, deadline, alone).proofs():
         for quantity in values:
             bound = _bound_or_none(statement, quantity, proof)
             if bound is not None and bound < found.get(quantity, (np.inf, proof))[0]:
@@ -154,7 +191,8 @@ def _bound_or_none(statement: Statement, quantity: str, proof: JointProof) -> fl
     if proof.theorem not in applicable(quantity, statement.problem.relation):
         return None
     try:
-        return joint_bound(statement.inner, statement.problem, quantity, proof)
+        # Nothing here is about one of several components, so that none need be given.
+        return statement.bound(np.empty((0, 0)), quantity, proof)
     except CertificateError:
         return None
 
@@ -167,10 +205,15 @@ class _Search:
     values: dict[str, float]
     effort: str
     deadline: float
+    alone: Certificate | None
 
     def proofs(self) -> Iterator[JointProof]:
         """One proof after another; nothing is computed that nobody asks for."""
         problem = self.statement.problem
+        if problem.features.size > LARGEST_DUAL and self.alone is not None:
+            yield JointProof(theorem="C", alone=self.alone)
+        if self.statement.stored is None:
+            return
         yield JointProof(theorem="KF")
         disjoint = problem.relation == "disjoint"
         exact = disjoint and can_try_disjoint(problem)

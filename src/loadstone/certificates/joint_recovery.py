@@ -29,6 +29,8 @@ from loadstone.certificates.problem import Array, SupportProblem, sum_of_best
 
 #: Share of the largest variance left that the scores of a rival must keep.
 FLOOR = 1e-6
+#: Entries of S whose squares are entries of a form that is squared in turn.
+LARGEST_SQUARED = 1e60
 
 
 def left_after(matrix: Array, earlier: Array) -> tuple[Array, float]:
@@ -85,6 +87,7 @@ def recovery_bound(
         raise CertificateError(msg)
     if dual is not None:
         refuse_dual(dual, problem.features)
+    _refuse_out_of_range(matrix)
     left, error = left_after(matrix, earlier)
     form, form_error = recovery_form(left, error, theta)
     at = problem.features
@@ -106,6 +109,17 @@ def recovery_bound(
     if over <= 0.0:
         return theta
     return up(theta + over / floor, 8) if floor > 0.0 else np.inf
+
+
+def _refuse_out_of_range(matrix: Array) -> None:
+    """Raise where fourth powers of covariances leave the range of numbers."""
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if not (largest == 0.0 or 1.0 / LARGEST_SQUARED <= largest <= LARGEST_SQUARED):
+        msg = (
+            f"the largest covariance is {largest:.3g}, where proofs about the recovered variance "
+            "leave the range of numbers; rescale the data to a more usual unit"
+        )
+        raise CertificateError(msg)
 
 
 def recovered_beyond(matrix: Array, earlier: Array, loading: Array) -> float:

@@ -11,7 +11,9 @@ import numpy as np
 from loadstone.certificates.bound_any_constraint import as_cardinality
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.certificate_value import problem_of
-from loadstone.certificates.joint_bound import JointProof, joint_bound
+from loadstone.certificates.joint_alone import alone_bound, is_of_samples
+from loadstone.certificates.joint_bound import JointProof, applicable, joint_bound
+from loadstone.certificates.joint_eigenvalues import below_zero, up
 from loadstone.certificates.joint_problem import RECOVERED, SUM, JointProblem, broken_relation
 from loadstone.certificates.joint_recovery import recovered_beyond, recovery_bound
 from loadstone.certificates.problem import Array, SupportProblem
@@ -21,15 +23,16 @@ if TYPE_CHECKING:
     from loadstone.constraints import Constraint
     from loadstone.covariance.protocol import Covariance
 
-#: Features beyond which no joint statement is made: the matrix is not formed.
+#: Features beyond which the matrix is not formed: theorem C alone can be used.
 LARGEST = 1500
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Statement:
-    """A covariance as a matrix, signs turned where that makes loadings non-negative."""
+    """A covariance, signs turned where that makes loadings non-negative; as a matrix if it can be."""
 
-    matrix: Array
+    S: Covariance
+    stored: Array | None
     problem: JointProblem
     constraints: tuple[Constraint, ...]
     flips: Array
@@ -37,14 +40,6 @@ class Statement:
     @classmethod
     def of(cls, S: Covariance, constraints: Sequence[Constraint], relation: str) -> Statement:
         """What competes under these constraints; those of other kinds are relaxed to a size."""
-        if S.n_features > LARGEST:
-            msg = f"{S.n_features} features are more than the {LARGEST} of a joint statement"
-            raise CertificateError(msg)
-        every = np.arange(S.n_features)
-        block = np.asarray(S.block(every, every), dtype=np.float64)
-        if not np.isfinite(block).all():
-            msg = "the covariance holds values that are not finite"
-            raise CertificateError(msg)
         views = [as_cardinality(constraint) for constraint in constraints]
         flips = np.ones(S.n_features) if views[0] is None else views[0][1].astype(np.float64)
         known = [view is not None and np.array_equal(view[1], flips) for view in views]
@@ -52,9 +47,17 @@ class Statement:
             problem_of(view[0]) if same and view is not None else relaxed(constraint)
             for view, same, constraint in zip(views, known, constraints, strict=True)
         )
-        matrix = (block + block.T) / 2.0 * np.outer(flips, flips)
-        problem = JointProblem(problems, relation)
-        return cls(matrix=matrix, problem=problem, constraints=tuple(constraints), flips=flips)
+        stored = None if S.n_features > LARGEST else _matrix_of(S) * np.outer(flips, flips)
+        problem, rules = JointProblem(problems, relation), tuple(constraints)
+        return cls(S=S, stored=stored, problem=problem, constraints=rules, flips=flips)
+
+    @property
+    def matrix(self) -> Array:
+        """The covariance of all features."""
+        if self.stored is None:
+            msg = f"{self.S.n_features} features are more than the {LARGEST} of such a statement"
+            raise CertificateError(msg)
+        return self.stored
 
     @property
     def inner(self) -> Array:
@@ -78,7 +81,11 @@ class Statement:
     def scores(self, loadings: Array) -> Array:
         """``W'SW``."""
         W = loadings * self.flips[:, None]
-        G = W.T @ self.matrix @ W
+        if self.stored is None:
+            # Signs are turned in the stored matrix only.
+            G = loadings.T @ np.asarray(self.S @ loadings.astype(self.S.dtype), dtype=np.float64)
+        else:
+            G = W.T @ self.stored @ W
         return np.asarray((G + G.T) / 2.0)
 
     def value(self, loadings: Array, quantity: str, component: int | None = None) -> float:
@@ -103,7 +110,30 @@ class Statement:
             W = (loadings * self.flips[:, None])[:, :j]
             problem = self.problem.problems[j]
             return recovery_bound(self.matrix, W, problem, proof.level, proof.dual)
+        if proof.theorem == "C" and "C" in applicable(quantity, self.problem.relation):
+            return up(alone_bound(self.S, self.constraints, proof.alone) + self._below(quantity))
         return joint_bound(self.inner, self.problem, quantity, proof)
+
+    def _below(self, quantity: str) -> float:
+        """What negative eigenvalues, which are rounding, may add to adjusted variances."""
+        if quantity == SUM:
+            return 0.0
+        if self.stored is not None:
+            return self.problem.count * below_zero(self.stored)
+        if not is_of_samples(self.S):
+            msg = f"of more than {LARGEST} features only samples are known to be a covariance"
+            raise CertificateError(msg)
+        return 0.0
+
+
+def _matrix_of(S: Covariance) -> Array:
+    every = np.arange(S.n_features)
+    block = np.asarray(S.block(every, every), dtype=np.float64)
+    if not np.isfinite(block).all():
+        msg = "the covariance holds values that are not finite"
+        raise CertificateError(msg)
+    symmetric: Array = (block + block.T) / 2.0
+    return symmetric
 
 
 def relaxed(constraint: Constraint) -> SupportProblem:

@@ -110,5 +110,10 @@ def signed_limits(blocks: Array) -> Array:
         rest = np.abs(inner - root @ root.transpose(0, 2, 1))
         rest += gamma(size + 2) * (np.abs(inner) + absolute @ absolute.transpose(0, 2, 1))
         found = limits + rest.sum(axis=2).max(axis=1) * (1.0 + 4.0 * gamma(size))
-        return np.asarray(np.nextafter(found, np.inf))
-    return np.asarray(np.nextafter(spread * (1.0 + 4.0 * gamma(size)), np.inf))
+        return _finite_or_infinite(np.nextafter(found, np.inf))
+    return _finite_or_infinite(np.nextafter(spread * (1.0 + 4.0 * gamma(size)), np.inf))
+
+
+def _finite_or_infinite(limits: Array) -> Array:
+    """Limits that left the range of numbers on the way say nothing."""
+    return np.where(np.isfinite(limits), limits, np.inf)

@@ -30,19 +30,25 @@ _BATCH = 1 << 22
 def open_supports(
     problem: SupportProblem, evaluation: Evaluation, value: float, most: int = MOST_SUPPORTS
 ) -> Indices | None:
-    """Supports that may hold a vector of variance above ``value``; ``None`` beyond ``most``.
+    """Supports that may hold a vector of variance above ``value``.
+
+    ``None`` where they are more than ``most``, or where the dual says nothing.
 
     Returns
     -------
     ndarray of shape (n_supports, n_places)
         Places in ``problem.features``; smaller supports are part of these.
     """
+    if not np.isfinite(evaluation.bound):
+        return None
     forced = np.flatnonzero(problem.forced)
     free = np.flatnonzero(~problem.forced)
     room = min(problem.n_free, free.size)
     order = free[np.argsort(-evaluation.terms[free], kind="stable")]
     sums = np.concatenate([[0.0], np.cumsum(evaluation.terms[order])])
+    # Differences of sums over all terms, each of them rounded.
     slack = 1e-12 * (abs(evaluation.bound) + abs(value))
+    slack += 4.0 * sums.size * float(np.finfo(np.float64).eps) * float(sums[-1])
     need = value - evaluation.top - float(evaluation.terms[forced].sum()) - slack
     chosen: Array = np.empty((1, 0), dtype=np.int32)
     reached, last = np.zeros(1), np.full(1, -1)

@@ -19,7 +19,7 @@ def screen(problem: SupportProblem, evaluation: Evaluation, value: float) -> Sup
         return None
     free = np.flatnonzero(~problem.forced)
     room = problem.n_free
-    if room == 0 or free.size <= room:
+    if room == 0 or free.size <= room or not np.isfinite(evaluation.bound):
         return problem
     terms = evaluation.terms[free]
     order = np.argsort(-terms, kind="stable")

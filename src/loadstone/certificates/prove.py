@@ -16,7 +16,7 @@ from loadstone.blas_threads import one_blas_thread
 from loadstone.certificates.bound_any_constraint import as_cardinality, constraint_bound
 from loadstone.certificates.bound_every_support import every_support_bound
 from loadstone.certificates.certificate import OPTIMAL_GAP, Certificate, refuse_impossible
-from loadstone.certificates.certificate_about import About
+from loadstone.certificates.certificate_about import About, refuse_out_of_range
 from loadstone.certificates.certificate_value import (
     lower_value,
     problem_of,
@@ -113,6 +113,7 @@ def prove(
         Processes that bound cases; the answer is the same for every number.
     """
     _check(constraint, loading, effort, time_limit)
+    refuse_out_of_range(S)
     begun = time.monotonic()
     limits = Limits(gap_tol, begun + (np.inf if time_limit is None else time_limit), max_nodes)
     # Single precision leaves the norm off by 1e-7, too much for a proof.

@@ -38,7 +38,7 @@ def certify(
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
         certificates = _certificates(terminal, model, table, effort, time_limit, steps)
-        joint = _joint(model, table, effort, time_limit, steps)
+        joint = _joint(model, table, effort, time_limit, steps, certificates)
         together = [] if joint is None or not joint.claims else [joint]
         files = _saved([*certificates, *together], output, force=force)
     for j, certificate in enumerate(certificates):
@@ -124,7 +124,14 @@ def _weighted(table: Table) -> Any:
     return SampleCovariance.of(named(table), table.weights)
 
 
-def _joint(model: Any, table: Table, effort: str, time_limit: float | None, steps: Stages) -> Any:
+def _joint(
+    model: Any,
+    table: Table,
+    effort: str,
+    time_limit: float | None,
+    steps: Stages,
+    certificates: list[Any],
+) -> Any:
     """What is proven about all components together; ``None`` where they were searched jointly."""
     from loadstone.estimators.found import Task
     from loadstone.estimators.reading import read
@@ -138,7 +145,15 @@ def _joint(model: Any, table: Table, effort: str, time_limit: float | None, step
     plan = model.plan(Task(data, np.random.default_rng(0)))
     constraints = model.constraints_on(data)
     loadings = model.components_.T
-    return prove_jointly(data.S, loadings, constraints, plan, effort, time_limit=time_limit)
+    return prove_jointly(
+        data.S,
+        loadings,
+        constraints,
+        plan,
+        effort,
+        time_limit=time_limit,
+        alone=certificates[0],
+    )
 
 
 def _saved(certificates: list[Any], output: Path | None, *, force: bool) -> list[str]:

@@ -10,6 +10,10 @@ from loadstone.constraints.protocol import Array, Constraint, Indices
 
 #: Loadings off by this many roundings still keep a rule.
 ROUNDINGS = 1e3
+#: Entries from which on groups of them are looked at first to find the largest.
+MANY = 512
+#: Entries for each of the largest that this takes, and the widest group.
+PER_GROUP, WIDEST = 8, 64
 
 
 def on_columns(direction: Array, compute: Callable[[Array], Array]) -> Array:
@@ -57,6 +61,10 @@ def top_k(worth: Array, k: int) -> Array:
     if k >= n:
         return np.repeat(np.arange(n)[:, None], worth.shape[1], axis=1)
     rows = np.ascontiguousarray(worth.T)
+    if n >= MANY and k * PER_GROUP <= n:
+        top = _among_candidates(rows, k)
+        if top is not None:
+            return top.T
     top = np.argpartition(rows, n - k, axis=1)[:, n - k :]
     kept = rows[np.arange(len(rows))[:, None], top]
     smallest = kept.min(axis=1, keepdims=True)
@@ -66,6 +74,31 @@ def top_k(worth: Array, k: int) -> Array:
         equal = np.flatnonzero(rows[row] == smallest[row])
         top[row] = np.concatenate([above, equal[: k - above.size]])
     return top.T
+
+
+def _among_candidates(rows: Array, k: int) -> Indices | None:
+    """The same for each row, where a look at groups of entries leaves few of them to choose from.
+
+    The k-th largest of the maxima of disjoint groups is at most the k-th largest entry. None where
+    entries are not numbers.
+    """
+    n = rows.shape[1]
+    width = min(WIDEST, 2 * n // (PER_GROUP * k))
+    groups = n // width
+    maxima = rows[:, : width * groups].reshape(len(rows), width, groups).max(axis=1)
+    least = np.partition(maxima, groups - k, axis=1)[:, groups - k, None]
+    row, column = np.nonzero(rows >= least)
+    count = np.bincount(row, minlength=len(rows))
+    if (count < k).any():
+        return None
+    place = np.arange(row.size) - np.repeat(np.cumsum(count) - count, count)
+    worth = np.full((len(rows), count.max(initial=0)), -np.inf, dtype=rows.dtype)
+    candidates = np.zeros(worth.shape, dtype=np.intp)
+    worth[row, place], candidates[row, place] = rows[row, column], column
+    # Candidates stand in order, so that ties go to the first.
+    order = np.argsort(-worth, axis=1, kind="stable")[:, :k]
+    result: Indices = np.take_along_axis(candidates, order, axis=1)
+    return result
 
 
 def broken_norm(w: Array, n_features: int) -> str | None:

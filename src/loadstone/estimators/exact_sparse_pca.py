@@ -141,7 +141,19 @@ class ExactSparsePCA(SequentialComponents):
         return certificates
 
     def _together(
-        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+        self,
+        task: Task,
+        loadings: Array,
+        constraints: Sequence[Constraint],
+        plan: Plan,
+        alone: Certificate | None = None,
     ) -> JointCertificate | None:
-        limit = self.time_limit
-        return prove_jointly(task.data.S, loadings, constraints, plan, "standard", time_limit=limit)
+        return prove_jointly(
+            task.data.S,
+            loadings,
+            constraints,
+            plan,
+            "standard",
+            time_limit=self.time_limit,
+            alone=alone,
+        )

@@ -71,9 +71,17 @@ class SequentialComponents(Components):
         return None
 
     def _together(
-        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+        self,
+        task: Task,
+        loadings: Array,
+        constraints: Sequence[Constraint],
+        plan: Plan,
+        alone: Certificate | None = None,
     ) -> JointCertificate | None:
-        """What is proven about all components together, where asked for."""
+        """What is proven about all components together, where asked for.
+
+        ``alone`` is the certificate of the first one.
+        """
         return None
 
     def _n_tasks(self) -> int | None:
@@ -130,11 +138,12 @@ class SequentialComponents(Components):
         compete = competitions(loadings, constraints, plan)
         rivals = ((w, *rival) for w, rival in zip(loadings.T, compete, strict=True))
         proofs = self._proofs(task, islice(rivals, len(known), None), extraction.searches)
+        first = next(iter((*known, *(proofs or ()))), None)
         return Found(
             loadings=loadings,
             searches=extraction.searches,
             certificates=None if proofs is None else (*known, *proofs),
-            joint=self._together(task, loadings, constraints, plan),
+            joint=self._together(task, loadings, constraints, plan, first),
             values=self._values(extraction),
             shortfall=extraction.exhausted,
             looked=extraction.looked,

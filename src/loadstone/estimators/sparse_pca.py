@@ -270,7 +270,12 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         ]
 
     def _together(
-        self, task: Task, loadings: Array, constraints: Sequence[Constraint], plan: Plan
+        self,
+        task: Task,
+        loadings: Array,
+        constraints: Sequence[Constraint],
+        plan: Plan,
+        alone: Certificate | None = None,
     ) -> JointCertificate | None:
         if not self.certify:
             return None
@@ -283,4 +288,5 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             self.certify,
             quantity=quantity,
             time_limit=self.time_limit,
+            alone=alone,
         )

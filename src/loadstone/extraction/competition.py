@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loadstone.certificates import JointCertificate, prove_together
+from loadstone.certificates import Certificate, JointCertificate, prove_together
 from loadstone.certificates.problem_after import FIRST, LINEAR, Earlier
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance
@@ -55,6 +55,7 @@ def prove_jointly(
     *,
     quantity: str | None = None,
     time_limit: float | None = None,
+    alone: Certificate | None = None,
 ) -> JointCertificate | None:
     """What is proven about all components together, related as the plan says; of none, nothing."""
     if not loadings.shape[1]:
@@ -67,7 +68,14 @@ def prove_jointly(
         used = np.flatnonzero(loadings[:, 0])
         kept[1:] = [_without_forced(constraint, used) for constraint in kept[1:]]
     return prove_together(
-        S, kept, loadings, relation, effort=effort, quantity=quantity, time_limit=time_limit
+        S,
+        kept,
+        loadings,
+        relation,
+        effort=effort,
+        quantity=quantity,
+        time_limit=time_limit,
+        alone=alone,
     )
 
 

@@ -98,9 +98,7 @@ def summary_of(facts: Facts, title: str | None = None, notes: Any = ()) -> dict[
         "data": _data(estimator, rows),
         "components": _components(estimator, facts.names, notes),
         "pca": _pca(facts),
-        "held_out": None
-        if rows is None or facts.sample_weight is not None
-        else _held_out(estimator, rows, notes),
+        "held_out": _held_out(facts, notes),
         "overlap": support_overlap(estimator).tolist(),
         "scores": None if rows is None else _scores(facts, notes),
         "path": None if facts.path is None else path_summary(facts.path, facts.names),
@@ -180,25 +178,37 @@ def _pca(facts: Facts) -> dict[str, Any] | None:
     }
 
 
-def _held_out(estimator: Any, rows: Any, notes: list[str]) -> dict[str, Any] | None:
+def _held_out(facts: Facts, notes: list[str]) -> dict[str, Any] | None:
     """What is recovered of held-out samples, where what is recovered in sample says little."""
-    if not fits_anything(estimator) or rows.shape[0] < 2 * N_FOLDS:
+    estimator, rows = facts.estimator, facts.rows
+    if not fits_anything(estimator):
         return None
+    used, n = int(estimator.cardinality_.sum()), estimator.n_samples_
+    flattered = (
+        f"The components use {used} features and there are {n:g} samples: what they recover of these "
+        "is flattered."
+    )
+    n_folds = 0 if rows is None else min(N_FOLDS, rows.shape[0] // 2)
     try:
-        found = cross_validated_recovery(estimator, rows)
+        found = None
+        if n_folds > 1:
+            found = cross_validated_recovery(
+                estimator, rows, cv=n_folds, sample_weight=facts.sample_weight
+            )
     except (TypeError, ValueError):
         # Missing values, folds in which nothing varies, rows that are not in memory.
+        found = None
+    if found is None:
+        notes.append(f"{flattered} How much they recover of other samples could not be measured.")
         return None
     notes.append(
-        f"The components use {int(estimator.cardinality_.sum())} features and there are "
-        f"{rows.shape[0]} samples: what they recover of these is flattered. Of samples held out of "
-        f"the fit, one of {N_FOLDS} parts at a time, they recover "
+        f"{flattered} Of samples held out of the fit, one of {n_folds} parts at a time, they recover "
         f"{signed_percent(found.recovered[-1])} of the variance, PCA {signed_percent(found.pca[-1])}."
     )
     return {
         "recovered": plain_number(found.recovered[-1]),
         "pca": plain_number(found.pca[-1]),
-        "n_folds": N_FOLDS,
+        "n_folds": n_folds,
     }
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, Covariance, covariance_of, leading_eigenpairs
+from loadstone.covariance.checks import check_weights
 from loadstone.covariance.containers import is_dask, rows_of
 from loadstone.covariance.deflated import DeflatedCovariance
 from loadstone.covariance.moments import Moments, accumulate_moments
@@ -44,7 +45,9 @@ def fits_anything(estimator: Any) -> bool:
     return bool(estimator.cardinality_.sum() > LARGEST_SHARE * n_samples)
 
 
-def cross_validated_recovery(estimator: Any, X: Any, *, cv: Any = N_FOLDS) -> HeldOutRecovery:
+def cross_validated_recovery(
+    estimator: Any, X: Any, *, cv: Any = N_FOLDS, sample_weight: Any = None
+) -> HeldOutRecovery:
     """Share of the variance of held-out samples that components recover, and PCA's beside it.
 
     Components, and the regression of all features on their scores, are learned on the other
@@ -59,6 +62,8 @@ def cross_validated_recovery(estimator: Any, X: Any, *, cv: Any = N_FOLDS) -> He
         The data it was fitted to.
     cv : int, cross-validation generator or iterable, default=4
         Folds; a number of them is drawn at random, the same ones every time.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many samples each row stands for, in the fit and among those held out.
 
     Returns
     -------
@@ -87,11 +92,16 @@ def cross_validated_recovery(estimator: Any, X: Any, *, cv: Any = N_FOLDS) -> He
         )
         raise TypeError(msg)
     rows = check_new_rows(estimator, X)
+    weights = check_weights(sample_weight, rows)
     folds = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else check_cv(cv)
     fresh = _again(estimator)
     found, pca = [], []
     for train, test in folds.split(np.empty(rows.shape[0])):
-        ours, theirs = _one_fold(fresh, _safe_indexing(rows, train), _safe_indexing(rows, test))
+        parts = [
+            (_safe_indexing(rows, part), None if weights is None else weights[part])
+            for part in (train, test)
+        ]
+        ours, theirs = _one_fold(fresh, *parts)
         found.append(_filled(ours, estimator.n_components_))
         pca.append(_filled(theirs, estimator.n_components_))
     return HeldOutRecovery(np.mean(found, axis=0), np.mean(pca, axis=0))
@@ -111,13 +121,18 @@ def _again(estimator: Any) -> Any:
     return fresh
 
 
-def _one_fold(fresh: Any, train: Any, test: Any) -> tuple[Array, Array]:
+def _one_fold(
+    fresh: Any, learned: tuple[Any, Array | None], kept: tuple[Any, Array | None]
+) -> tuple[Array, Array]:
+    """Shares of the rows kept, ours and PCA's; rows come with their weights."""
+    train, weights = learned
     with warnings.catch_warnings():
         # What there is to say was said of the fit of all samples.
         warnings.simplefilter("ignore")
-        model = clone(fresh).fit(train)
-    S, moments = covariance_of(train, standardize=model.scale_ is not None)
-    held_out = _about_training(test, moments)
+        model = clone(fresh)
+        model = model.fit(train) if weights is None else model.fit(train, sample_weight=weights)
+    S, moments = covariance_of(train, standardize=model.scale_ is not None, sample_weight=weights)
+    held_out = _about_training(kept[0], moments, kept[1])
     W = model.components_.T.astype(S.dtype)
     V = leading_eigenpairs(S, W.shape[1], 1e-6)[1]
     return held_out_recovery(S, held_out, W), held_out_recovery(S, held_out, V)

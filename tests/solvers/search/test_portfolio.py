@@ -122,6 +122,16 @@ def test_more_effort_never_finds_less_and_em_never_finds_more(p, nonnegative):
         assert values[0] >= reached * (1 - 1e-9)
 
 
+def test_among_many_hills_the_least_effort_is_not_behind_em_from_random_starts():
+    X = RNG(1068).standard_normal((217, 709))
+    S, _ = covariance_of(X, standardize=True)
+    constraint = LoadingConstraint(709, 27, nonnegative=True)
+    _, value = solve("fast", S, constraint)
+    for seed in range(2):
+        ends = EM(init="random")(S, constraint, RNG(seed)).matrix
+        assert value >= max(renormalise(S, w, constraint)[1] for w in ends.T) * (1 - 1e-9)
+
+
 @pytest.mark.parametrize("p", [30, 300, 700])
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("container", ["C", "csr"])

@@ -32,7 +32,7 @@ from loadstone.solvers.search.screen import (
 )
 from loadstone.solvers.search.spaces import Space, by_columns, space_of
 from loadstone.solvers.search.sparse_block import SparseBlock, block_of, joined, unit_block
-from loadstone.solvers.search.tiles import tiles_of
+from loadstone.solvers.search.tiles import Tiles, tiles_of
 from loadstone.solvers.search.tiny import N_STEPS, is_tiny, tiny_search
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Search:
         self._eigenvectors: Array | None = None
         self._pilots: dict[tuple[int, int], tuple[SparseBlock, Thresholds]] = {}
         self._columns: dict[tuple[float, ...], Support] = {}
+        self._ranked: dict[tuple[float, ...], tuple[Tiles, tuple[Array, Array]]] = {}
         self._climbed: dict[tuple[int, int], SparseBlock] = {}
         self._answers: dict[Portfolio, Found] = {}
 
@@ -324,12 +325,24 @@ class Search:
         return [step(self.space, unit_block(features, self.S.dtype), self.constraint)]
 
     def _screened(self, effort: Portfolio, at: Thresholds, n: int) -> Support:
-        tiles = tiles_of(self.S, self.allowed, effort.screen_budget, effort.n_screened)
-        nonnegative = self.constraint.nonnegative
-        relative = Thresholds(at.low / tiles.unit, at.high / tiles.unit)
+        tiles, found = self._densities(effort, at)
         chosen: list[Support] = []
-        for density in densities(tiles, relative, nonnegative=nonnegative):
+        for density in found:
             chosen += best_and_leaders(
-                tiles, density, n // 4, effort.n_columns // 4, nonnegative=nonnegative
+                tiles,
+                density,
+                n // 4,
+                effort.n_columns // 4,
+                nonnegative=self.constraint.nonnegative,
             )
         return tiles.features[np.unique(np.concatenate(chosen))]
+
+    def _densities(self, effort: Portfolio, at: Thresholds) -> tuple[Tiles, tuple[Array, Array]]:
+        """What the columns are ranked by; the last ones are kept, whatever number is asked for."""
+        key = (effort.screen_budget, effort.n_screened, at.low, at.high)
+        if key not in self._ranked:
+            tiles = tiles_of(self.S, self.allowed, effort.screen_budget, effort.n_screened)
+            relative = Thresholds(at.low / tiles.unit, at.high / tiles.unit)
+            ranked = densities(tiles, relative, nonnegative=self.constraint.nonnegative)
+            self._ranked = {key: (tiles, ranked)}
+        return self._ranked[key]
