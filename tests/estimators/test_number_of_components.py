@@ -97,6 +97,37 @@ def test_a_covariance_has_no_rows_to_hold_out(cls, X):
 
 
 @BOTH
+def test_too_few_rows_to_hold_out_are_refused(cls, X):
+    with pytest.raises(ValueError, match=r"needs at least 5.*'auto'"):
+        cls("cv").fit(X[:4])
+    with pytest.raises(ValueError, match="there are 3"):
+        cls("cv").fit(X[:8], sample_weight=[1, 1, 1, 0, 0, 0, 0, 0])
+
+
+@BOTH
+@pytest.mark.parametrize("n_components", ["auto", "cv"])
+def test_data_without_room_for_noise_is_told_from_noise(cls, X, n_components):
+    """Copies of one feature are no noise; nor is a table of small numbers and one huge row."""
+    copies = X[:, :1] * np.arange(1, 6)
+    huge = np.vstack([X, 1e6 * np.arange(1, 11)])
+    for data in (copies, huge):
+        with pytest.warns(UserWarning, match="multiples of one another") as told:
+            assert cls(n_components).fit(data).n_components_ == 0
+        assert len(told) == 1
+
+
+def test_more_components_than_features_bear_are_not_single_features(X):
+    """Steps that do not settle leave columns of one feature, which are noise of that feature."""
+    rng = np.random.default_rng(3)
+    W = np.zeros((12, 2))
+    W[:4, 0], W[4:8, 1] = 2.0, 1.5
+    Y = rng.normal(size=(60, 2)) @ W.T + rng.normal(size=(60, 12))
+    with pytest.warns(UserWarning, match="come to nothing"):
+        model = SparseNoisyPCA(11).fit(Y)
+    assert (model.cardinality_ > 1).all()
+
+
+@BOTH
 @pytest.mark.parametrize("bad", [[0, 1], [1.5], []])
 def test_other_numbers_are_refused(cls, X, bad):
     with pytest.raises(ValueError, match="at least 1"):

@@ -15,6 +15,12 @@ from loadstone.solvers.factor_model import FactorModel
 NOISE_ALONE = (
     "noise alone describes the data best; give a number of components to look for them all the same"
 )
+#: Why it could not look for any.
+NO_ROOM = (
+    "up to rounding, the features that vary are multiples of one another (or samples are two), "
+    "and one component would leave no noise to model. A single row far from all others can do "
+    "that: look for one. SparsePCA needs no noise"
+)
 #: Why it came back with fewer than it was asked for.
 NO_MORE = "further ones come to nothing; ask for fewer, or let the search choose"
 
@@ -61,8 +67,13 @@ def spread(values: Array, varying: Array, n_features: int) -> Array:
     return full
 
 
-def shortfall(found: int, asked: int | None) -> str | None:
-    """Why there are no components, or fewer than the one number that was asked for."""
+def shortfall(found: int, asked: int | None, most: int = 1) -> str | None:
+    """Why there are no components, or fewer than the one number that was asked for.
+
+    ``most`` is how many the data can have.
+    """
     if found >= (1 if asked is None else asked):
         return None
+    if not most:
+        return NO_ROOM
     return NOISE_ALONE if asked is None else NO_MORE

@@ -32,7 +32,7 @@ def fitted_l0(
         model=fit.model,
         location=fit.location,
         searches=(Loadings(G, fit.objective, fit.objective.size, fit.stop),),
-        shortfall=shortfall(G.shape[1], asked),
+        shortfall=shortfall(G.shape[1], asked, fit.most),
         told=all_needed(fit.table["n_components"], G.shape[1]),
         attributes={
             "model_variance_": model_variance(S, fit.model),

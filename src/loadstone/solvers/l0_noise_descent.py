@@ -158,16 +158,24 @@ class L0Descent:
                 alone = np.count_nonzero(point.G, axis=1) < 2
                 if keep is not None or not alone.any():
                     return Descent(point, np.array(objective), Stop.CONVERGED)
-                # One feature alone: noise of that feature, for which the penalty is not paid.
-                freed = point.noise + np.square(point.G[alone]).sum(axis=0)
-                kept_noise = freed if self.noise == "free" else point.noise
-                point = evaluated(samples, point.G[~alone], kept_noise, point.location)
+                point = self._without(samples, point, alone)
                 continue
             G, noise = self._step(samples, penalty, point, keep)
             if keep is not None:
                 keep = keep[G.any(axis=1)]
             point = evaluated(samples, G, noise, point.scores.location[0])
+        alone = np.count_nonzero(point.G, axis=1) < 2
+        # With one noise for all that would cost likelihood, and a descent that has not ended falls.
+        if keep is None and alone.any() and self.noise == "free":
+            point = self._without(samples, point, alone)
+            objective.append(point.deviance + penalty * point.n_nonzero)
         return Descent(point, np.array(objective), Stop.MAX_ITER)
+
+    def _without(self, samples: Samples, point: L0Point, alone: Array) -> L0Point:
+        """``point`` without columns of one feature: noise of that feature, which has no price."""
+        freed = point.noise + np.square(point.G[alone]).sum(axis=0)
+        noise = freed if self.noise == "free" else point.noise
+        return evaluated(samples, point.G[~alone], noise, point.location)
 
     def settled(self, samples: Samples, penalty: float, start: L0Point, enough: float) -> Descent:
         """The maximum of the likelihood on the support of ``start``, to many digits.

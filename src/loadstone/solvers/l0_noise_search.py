@@ -28,6 +28,7 @@ from loadstone.solvers.factor_models.sparse_factors import SparseFactors, newest
 from loadstone.solvers.factor_models.starts import joint_start
 from loadstone.solvers.l0_noise_descent import Descent, L0Descent, floor_term
 from loadstone.solvers.l0_noise_maps import mapped
+from loadstone.solvers.l0_noise_prune import without_doubtful
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 NOISES = ("auto", "free", "shared")
@@ -87,6 +88,8 @@ class L0Fit:
     objective : ndarray
         ``J`` along the descent to the chosen model; never rises.
     stop : Stop
+    most : int
+        How many components the data can have.
     """
 
     model: FactorModel
@@ -99,6 +102,7 @@ class L0Fit:
     best: int
     objective: Array
     stop: Stop
+    most: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,6 +272,7 @@ class L0Search:
             best=best,
             objective=descent.objective,
             stop=descent.stop,
+            most=most_components(walk.samples),
         )
 
     def _row(self, walk: _Walk, r: int, descent: Descent) -> tuple[object, ...]:
@@ -278,7 +283,10 @@ class L0Search:
         return (walk.kind, r, point.n_nonzero, h, deviance, value)
 
     def _settled(self, walk: _Walk, descent: Descent) -> Descent:
-        """The same supports, to more digits than a comparison of models needs."""
+        """The same supports, to more digits than a comparison of models needs.
+
+        Of few values, entries that are not worth their price are left out.
+        """
         point = descent.point
         if not point.n_components:
             return descent
@@ -286,6 +294,9 @@ class L0Search:
         solver = L0Descent(walk.kind, self.max_iter, closer * self.tol)
         price = self.price(walk.samples, point.n_components)
         found = solver.settled(walk.samples, price, point, self.tol)
+        if closer < 1.0:
+            rough = L0Descent(walk.kind, min(self.max_iter, SEARCH_STEPS), self.tol)
+            found = without_doubtful(solver, rough, walk.samples, price, found)
         # Digits beyond ``tol`` that take too long do not count; a support that was not looked for
         # to the end does.
         cut_short = descent.stop is Stop.MAX_ITER and self.max_iter <= SEARCH_STEPS

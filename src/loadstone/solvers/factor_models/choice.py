@@ -59,15 +59,27 @@ class SampleRows:
 
     def folds(self, rng: np.random.Generator) -> list[Fold]:
         """Disjoint parts of the rows, each left out once."""
+        self._refuse()
         if self.holes is not None:
             return incomplete_folds(self.holes, N_FOLDS, rng)
-        if self.rows is None:
+        return row_folds(self.rows, N_FOLDS, rng, self.weights, standardize=self.standardize)
+
+    def _refuse(self) -> None:
+        """Say why there are no rows, or too few, to hold out."""
+        if self.rows is None and self.holes is None:
             msg = (
                 "n_components='cv' holds rows out, and a covariance has none; fit on the data, or "
                 "use 'auto' or a number"
             )
             raise ValueError(msg)
-        return row_folds(self.rows, N_FOLDS, rng, self.weights, standardize=self.standardize)
+        weights = self.weights if self.holes is None else self.holes.weights
+        used = self.rows.shape[0] if weights is None else int(np.count_nonzero(weights))
+        if used < N_FOLDS:
+            msg = (
+                f"n_components='cv' leaves one row in {N_FOLDS} out, and there are {used} (with a "
+                f"weight); it needs at least {N_FOLDS}. Use 'auto' or a number"
+            )
+            raise ValueError(msg)
 
 
 def choose_sizes(

@@ -20,7 +20,7 @@ def fitted_factors(fit: FactorFit, asked: int | None) -> FittedModel:
         predictive=fit.predictive,
         location=fit.location,
         searches=(Loadings(W, fit.bounds, fit.n_iter, fit.stop),),
-        shortfall=None if fit.stop is Stop.CALLBACK else shortfall(W.shape[1], asked),
+        shortfall=None if fit.stop is Stop.CALLBACK else shortfall(W.shape[1], asked, fit.most),
         told=all_needed(fit.sizes["n_components"], W.shape[1]),
         attributes={
             "lower_bound_": fit.lower_bound,

@@ -77,6 +77,8 @@ class FactorFit:
         Rounds of the whole search.
     stop : Stop
         Why the last run of the search ended.
+    most : int
+        How many components the data can have.
     """
 
     model: FactorModel
@@ -91,6 +93,7 @@ class FactorFit:
     hyperparameters: dict[str, Any]
     n_iter: int
     stop: Stop
+    most: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +194,7 @@ class SparseFactors:
             hyperparameters=_hyperparameters(state, np.flatnonzero(kept)[order]),
             n_iter=counter.n_rounds,
             stop=self._judged(samples, bounds, stop),
+            most=most_components(samples),
         )
 
     def _judged(self, samples: Samples, bounds: Array, stop: Stop) -> Stop:
@@ -300,6 +304,8 @@ def search_held_out(growth: Growth, samples: Samples, size: int, counter: Counte
 
     Rows can hardly tell noise from a component; the bound decides whether there is any.
     """
+    if not size:
+        return search_any(growth, samples, counter)
     found = search_sizes(growth, samples, set(range(1, size + 1)), counter)
     empty = float(found.states[0].bound[0])
     some = any(q and s.bound[0] > empty for q, s in found.states.items())
