@@ -3,6 +3,9 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -126,3 +129,15 @@ def test_an_interrupted_listing_is_an_interruption(run, monkeypatch):
     monkeypatch.setattr("loadstone.commands.datasets.find", stop)
     assert run("datasets", "list").exit_code == 130
     assert run("datasets", "show", "glass").exit_code == 130
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
+@pytest.mark.parametrize("words", [["--help"], ["datasets"]])
+def test_a_full_disk_behind_stdout_is_one_sentence(words):
+    command = [sys.executable, "-m", "loadstone.cli", *words]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=-1, text=True, check=False)
+    assert ended.returncode == 7
+    assert " ".join(ended.stderr.split()).startswith("error: what the command prints could not")
+    assert "Traceback" not in ended.stderr
+    assert "Errno" not in ended.stderr

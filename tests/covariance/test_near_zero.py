@@ -1,5 +1,7 @@
 """Rows far from zero keep their digits on the data route."""
 
+import tempfile
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +9,26 @@ from scipy import sparse
 from loadstone import SparsePCA, cardinality_path
 from loadstone.covariance import covariance_of
 
-CONTAINERS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
+
+def mapped(X):
+    with tempfile.TemporaryFile() as file:
+        there = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+    there[:] = X
+    return there
+
+
+def in_chunks(X):
+    da = pytest.importorskip("dask.array", reason="needs dask: pip install 'loadstone[dask]'")
+    return da.from_array(X, chunks=(2, 3))
+
+
+CONTAINERS = {
+    "dense": np.asarray,
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_array,
+    "memmap": mapped,
+    "dask": in_chunks,
+}
 
 
 def data_far_away(dtype, offset, seed=0):
@@ -20,7 +41,8 @@ def data_far_away(dtype, offset, seed=0):
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize(
-    ("dtype", "offset", "tol"), [("float32", 1e4, 1e-6), ("float64", 1e8, 1e-13)]
+    ("dtype", "offset", "tol"),
+    [("float32", 1e2, 1e-6), ("float32", 1e4, 1e-6), ("float64", 1e8, 1e-13)],
 )
 def test_products_keep_their_digits(container, dtype, offset, tol):
     X, expected = data_far_away(dtype, offset)
@@ -62,3 +84,22 @@ def test_rows_near_zero_are_not_copied():
     S, _ = covariance_of(X, route="data")
     assert S.rows.X is X
     assert S.origin is None
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_rounding_of_a_constant_does_not_vary(container, standardize):
+    # At 1e8 neighbours of single precision are 8 apart, and 1e-3 is what the others vary by.
+    X = np.random.default_rng(2).standard_normal((6, 8)).astype(np.float32)
+    X[:, :4] *= 1e-3
+    X[:, 5] = 1e8 + 8 * np.arange(6)
+    S, moments = covariance_of(CONTAINERS[container](X), route="data", standardize=standardize)
+    assert moments.constant.tolist() == [j == 5 for j in range(8)]
+    product = S @ np.eye(8, dtype=np.float32)
+    assert not product[5].any()
+    assert not product[:, 5].any()
+    model = SparsePCA(2, n_nonzero=3, standardize=standardize, route="data")
+    with pytest.warns(UserWarning, match="never selected: 5"):
+        model.fit(CONTAINERS[container](X))
+    assert not model.components_[:, 5].any()
+    assert model.explained_variance_.sum() <= model.total_variance_ * (1 + 1e-6)

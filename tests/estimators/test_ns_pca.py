@@ -175,3 +175,12 @@ def test_a_total_size_is_asked_for(norm):
         NSPCA(3, n_nonzero_total=9, sparsity_penalty=0.1).fit(X)
     with pytest.raises(ValueError, match="so few non-zeros"):
         NSPCA(3, n_nonzero_total=1, overlap_penalty=1e-3).fit(np.repeat(X[:, :2], 3, axis=1))
+
+
+@pytest.mark.parametrize("seed", [62, 133])
+def test_rounding_is_no_loading(seed):
+    rng, other = np.random.default_rng(seed), np.random.default_rng(seed + 1000)
+    X = rng.standard_normal((6, 4)) @ other.standard_normal((4, 4))
+    W = NSPCA(3).fit(X).components_
+    # Sweeps left 1e-17 where a zero belongs, which counted as a feature.
+    assert W[W > 0].min() > 1e-12

@@ -82,3 +82,23 @@ def test_no_component_is_added_to_those_found_together():
 def test_what_cannot_be_had_together_is_said(parameters, message):
     with pytest.raises(ValueError, match=message):
         SparsePCA(2, objective="recovery", **parameters).fit(X)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_random_start_that_nothing_beats_has_unit_length(seed):
+    units = 10.0 ** np.array([2, -2, 4, 1, -6, 4])
+    Y = np.random.default_rng(seed).standard_normal((15, 6)) * units
+    with pytest.warns(UserWarning, match="standardize"):
+        model = SparsePCA(2, objective="recovery", n_nonzero=2, forced=[1]).fit(Y)
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("seed", "power"), [(5, -240), (8, 240)])
+def test_the_unit_does_not_decide_what_is_recovered(seed, power):
+    # Powers of two change no digit; fourth powers of the data left the range of numbers.
+    Y = np.random.default_rng(seed).standard_normal((40, 16))
+    found = [
+        SparsePCA(1, objective="recovery", n_nonzero=4).fit(Y * unit) for unit in (1.0, 2.0**power)
+    ]
+    np.testing.assert_array_equal(found[0].support_, found[1].support_)
+    np.testing.assert_allclose(*(m.recovered_variance_ratio_ for m in found), rtol=1e-12)

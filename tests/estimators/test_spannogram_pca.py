@@ -284,3 +284,12 @@ def test_bounds_are_not_below_the_variance_in_single_precision(route):
         model = SpannogramPCA(rank=1, route=route).fit(X.astype(np.float32))
         assert model.upper_bound_[0] >= model.explained_variance_[0]
         assert model.upper_bound_[0] <= model.explained_variance_[0] * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", [79, 254])
+def test_components_that_span_all_features_leave_nothing(seed):
+    # Two of them are nearly alike: rounding in their scores hid that nothing is left.
+    X = np.random.default_rng(seed).standard_cauchy((12, 4))
+    with pytest.warns(UserWarning, match="4 component"):
+        model = SpannogramPCA(7, rank=2, polish=False, route="data").fit(X)
+    assert model.n_components_ == 4

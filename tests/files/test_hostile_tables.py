@@ -275,3 +275,31 @@ def test_an_input_that_is_no_regular_file_is_named(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(FileNotFoundError, match="no regular file"):
         read_table(tmp_path / "pipe.csv")
+
+
+def test_a_number_does_not_make_another_name_twice(tmp_path):
+    path = tmp_path / "genes.csv"
+    path.write_text(",s1,s2,s3\na,1,2,3\na,4,5,7\na-2,1,0,2\nb,0,1,1\n")
+    table = read_table(path, transpose=True)
+    assert list(table.feature_names) == ["a", "a-3", "a-2", "b"]
+
+
+def test_thousands_of_columns_of_one_name_are_numbered_in_one_go(tmp_path):
+    # Counted from the beginning for each of them, this takes minutes.
+    path = tmp_path / "probes.csv"
+    n = 40_000
+    path.write_text("\n".join(",".join(row) for row in (["---"] * n, ["1"] * n, ["2"] * n)))
+    table = read_table(path)
+    assert list(table.feature_names[[0, 1, -1]]) == ["---", "---.1", f"---.{n - 1}"]
+    assert table.X[1].tolist() == [2.0] * n
+    assert "columns of one name were numbered: ---" in table.notes
+
+
+def test_json_of_endless_digits_or_depth_is_refused_in_our_words(tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text('{"a": %s, "b": 1}\n{"a": 1, "b": 3}\n{"a": 4, "b": 1}\n' % ("9" * 5000))
+    with pytest.raises(TableError, match="1 infinite value"):
+        read_table(path)
+    path.write_text('{"a":' + "[" * 100_000 + "]" * 100_000 + "}\n")
+    with pytest.raises(TableError, match=r"line 1 is no JSON .*nested too deep"):
+        read_table(path)

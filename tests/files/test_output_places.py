@@ -1,5 +1,6 @@
 """Nothing is destroyed by writing: devices, links, inputs, older results, runs that are killed."""
 
+import errno
 import os
 import random
 import signal
@@ -170,3 +171,15 @@ def test_formulas_are_neutralised_and_come_back(text, tmp_path):
     assert list(again.columns) == ["name", "'-value"]
     assert again.iloc[:, 1].tolist() == [-1.5, 2.0]
     assert original(again["name"][0]) == text
+
+
+def test_a_full_disk_is_told_once_for_a_folder(tmp_path):
+    def fill():
+        folder = writing_folder(tmp_path / "out", KNOWN, force=False)
+        with folder as workshop, writing(workshop / "a"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(UnwritableFileError) as told:
+        fill()
+    assert str(told.value).count("could not be written") == 1
+    assert "No space left" in str(told.value)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fitted_state import answer
+from loadstone.constraints.resized import resized
 
 #: Sentences of the package; whatever else is warned of is a defect.
 EXPECTED = (ConvergenceWarning, UserWarning)
@@ -48,12 +50,9 @@ def told():
             yield caught
         finally:
             for warning in caught:
-                # Products of finite numbers have been seen to raise this flag, now and then and
-                # never twice in the same place; were it true, what is fitted would not be finite.
-                if str(warning.message) == "invalid value encountered in matmul":
-                    continue
                 if not issubclass(warning.category, EXPECTED):
-                    msg = f"{warning.category.__name__}: {warning.message}"
+                    place = f"{Path(warning.filename).name}:{warning.lineno}"
+                    msg = f"{warning.category.__name__} at {place}: {warning.message}"
                     raise ViolationError(msg)
 
 
@@ -146,6 +145,9 @@ def _sizes(model, W):
         require((counts <= size).all(), f"sizes {counts}, {size} asked for")
     if constraint is not None:
         rule = constraint.bound_to(W.shape[1]) if hasattr(constraint, "bound_to") else constraint
+        if "n_nonzero_" in vars(model):
+            # Sizes that are chosen by cross-validation are sizes of it.
+            rule = resized(rule, model.n_nonzero_)
         broken = [rule.broken_rule(w) for w in W]
         require(not any(broken), f"{broken}")
     for name, holds in (("forbidden", lambda w: not w.any()), ("forced", lambda w: True)):

@@ -7,6 +7,7 @@ import numpy as np
 from fitted_state import answer, differences
 from fuzz.inputs import CONTAINERS
 from fuzz.properties import REFUSALS, ViolationError, as_dense, fitted, looseness, require
+from fuzz.ties import equally_good, is_undetermined
 from loadstone.loadings import Stop
 from loadstone.solvers.elastic_net import PATIENCE
 
@@ -136,40 +137,40 @@ def _same_variance(model, twin, given, what, factor=1.0):
         return
     if type(model).__name__ == "ElasticNetPCA" and _takes_turns(given, model, twin):
         return
-    if any(_is_undetermined(m) for m in (model, twin)):
-        return
-    if explained is None:
-        if given.numbers not in GENERIC and _selected_fewer(model, twin):
-            return
-        same = as_dense(model.get_support()).sum() == as_dense(twin.get_support()).sum()
-        require(same, f"{what}: another number of features")
+    if _is_a_model(model) and any(is_undetermined(given, m) for m in (model, twin)):
         return
     generic = given.numbers in GENERIC and given.dense.dtype.kind == "f"
-    if not generic and (_chose_another_size(model, twin) or type(model).__name__ in TAKES_FIRST):
+    if explained is None:
+        if not generic and _selected_fewer(model, twin):
+            return
+        same = as_dense(model.get_support()).sum() == as_dense(twin.get_support()).sum()
+        require(same or equally_good(given, model, twin), f"{what}: another number of features")
         return
+    if not generic and _chose_another_size(model, twin):
+        return
+    said = _difference(model, twin, given, factor, generic=generic)
+    require(not said or equally_good(given, model, twin), f"{what}: {said}")
+
+
+def _difference(model, twin, given, factor, *, generic):
+    """What differs, or nothing."""
     if model.get_params().get("objective") == "recovery":
         # Other components may recover as much of all features, whatever they explain themselves.
         shares = [np.append(0.0, m.recovered_variance_ratio_)[-1] for m in (model, twin)]
-        require(abs(shares[0] - shares[1]) <= looseness(given), f"{what}: recovered {shares}")
-        return
-    found = twin.explained_variance_ / factor
-    # Far from zero the deviations keep half of their digits, and searches may end elsewhere.
-    loose = 1e-2 if given.numbers == "offset" else looseness(given)
-    slack = loose * model.total_variance_
+        return "" if abs(shares[0] - shares[1]) <= looseness(given) else f"recovered {shares}"
+    explained, found = model.explained_variance_, twin.explained_variance_ / factor
+    slack = looseness(given) * model.total_variance_
     if generic:
-        require(len(found) == len(explained), f"{what}: {len(explained)} and {len(found)}")
+        if len(found) != len(explained):
+            return f"{len(explained)} and {len(found)}"
         first, second = np.sum(explained), np.sum(found)
     else:
         first, second = (np.append(v, 0)[0] for v in (explained, found))
-    require(abs(first - second) <= slack, f"{what}: {explained} and {found}")
+    return "" if abs(first - second) <= slack else f"{explained} and {found}"
 
 
-def _is_undetermined(model):
-    """A factor of two features with a noise variance each: four numbers for three moments."""
-    if type(model).__name__ not in ("SparseNoisyPCA", "SparseProbabilisticPCA"):
-        return False
-    few = (np.asarray(model.components_) != 0).sum(axis=1) <= 2
-    return bool(few.any()) and np.size(np.unique(model.noise_variance_)) > 1
+def _is_a_model(model):
+    return type(model).__name__ in ("SparseNoisyPCA", "SparseProbabilisticPCA")
 
 
 def _selected_fewer(*models):

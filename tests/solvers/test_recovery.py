@@ -13,7 +13,7 @@ from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.loadings import Stop
 from loadstone.metrics import recovered_variance
 from loadstone.solvers.recovery import Recovery, second_moments
-from loadstone.solvers.recovery.pencil import largest_root
+from loadstone.solvers.recovery.pencil import Pencil, largest_root
 from loadstone.solvers.recovery.second_moments import SecondMoments
 from solvers.search.covariances import data, kinds, matrix_of
 
@@ -163,3 +163,13 @@ def test_forbidden_features_are_no_starts_where_few_are_left():
     with pytest.warns(UserWarning, match="constant"):
         model = SparsePCA(objective="recovery", n_nonzero=1, forbidden=[1, 2]).fit(X)
     np.testing.assert_array_equal(np.flatnonzero(model.components_), [0])
+
+
+def test_nothing_is_divided_by_the_variance_of_a_direction_that_has_none():
+    nothing = np.zeros((3, 3))
+    with np.errstate(divide="raise"):
+        values, loadings = Pencil(nothing, nothing, LoadingConstraint(3, 2)).best_on(
+            np.array([[0, 1], [1, 2]])
+        )
+    assert not values.any()
+    assert not loadings.any()

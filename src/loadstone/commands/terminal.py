@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from rich.table import Table
 
 from loadstone.commands.options import Debug, Json, Quiet
 from loadstone.commands.shell_words import in_shell_words
-from loadstone.files.errors import FileError
+from loadstone.files.errors import FileError, UnwritableFileError
 
 #: Version of what ``--json`` prints: raised when a key is renamed, removed or means something else.
 SCHEMA = 1
@@ -26,6 +27,8 @@ BAD_PROOF = 1
 BAD_OPTION = 2
 BAD_INPUT = 4
 INTERRUPTED = 130
+#: Errors of a place that takes no more.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, ResourceWarning)
 #: scikit-learn says this of sparse matrices, whose names were matched with the file's.
 _NAMES_MATCHED = "X does not have valid feature names"
@@ -112,7 +115,9 @@ class Terminal:
         """Say why a command ends, to people and to scripts."""
         if self.as_json:
             failed = {"error": sentence, "exit_code": exit_code}
-            print(json.dumps({"schema": SCHEMA, "command": command, **failed}))
+            with suppress(OSError):
+                # That stdout takes nothing may be what failed.
+                print(json.dumps({"schema": SCHEMA, "command": command, **failed}), flush=True)
         self.err.print(f"[bold red]error:[/bold red] {escape(sentence)}", soft_wrap=True)
 
 
@@ -125,9 +130,17 @@ def _told(error: Exception) -> tuple[str, int]:
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, CertificateError):
         return text, BAD_PROOF
+    if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
+        return unprinted(error), UnwritableFileError.exit_code
     if isinstance(error, ValueError):
         return text, BAD_OPTION if isinstance(error, InvalidParameterError) else BAD_INPUT
     return f"{type(error).__name__}: {text}", 1
+
+
+def unprinted(error: OSError) -> str:
+    """What to say where stdout takes nothing."""
+    reason = error.strerror or error
+    return f"what the command prints could not be written ({reason}); send it to another place"
 
 
 def bar(value: float, largest: float, width: int = 12) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from loadstone.commands.terminal import BAD_OPTION, Terminal
+from loadstone.commands.terminal import BAD_OPTION, Terminal, unprinted
+from loadstone.files.errors import UnwritableFileError
 
 #: What Typer raises for the words of a command line that it cannot use.
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -33,9 +36,23 @@ class Commands(TyperGroup):
             return super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
         try:
             code = super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
+            sys.stdout.flush()
         except _UsageError as error:
             code = _told(error, words)
+        except OSError as error:
+            code = _unprinted(error)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _unprinted(error: OSError) -> int:
+    """Say that nobody could read the answer: the disk behind stdout is full, or its reader is gone."""
+    with suppress(OSError, ValueError):
+        # What is still on its way would be tried again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return 1
+    Terminal().failed("loadstone", unprinted(error), UnwritableFileError.exit_code)
+    return UnwritableFileError.exit_code
 
 
 def _told(error: Any, words: list[str]) -> int:

@@ -236,9 +236,14 @@ class InMemoryRows:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """A memory-mapped file, read in blocks that are let go again."""
+    """A memory-mapped file, read in blocks that are let go again.
+
+    Less ``origin`` if there is one, and zero where they are ``constant``.
+    """
 
     X: np.memmap
+    origin: Array | None = None
+    constant: Array | None = None
     in_memory: ClassVar[bool] = False
     largest_result: ClassVar[float] = np.inf
     is_sparse: ClassVar[bool] = False
@@ -262,6 +267,10 @@ class MappedRows:
     def _read(self, rows: slice) -> Array:
         block = np.array(self.X[rows], dtype=self.dtype, order="C", subok=False)
         self.let_go()
+        if self.origin is not None:
+            block -= self.origin
+        if self.constant is not None:
+            block[:, self.constant] = 0
         return block
 
     def let_go(self) -> None:

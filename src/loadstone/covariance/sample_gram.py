@@ -21,6 +21,7 @@ from loadstone.covariance.containers import InMemoryRows
 from loadstone.covariance.explicit import ExplicitCovariance, nonzero_rows
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.moments import Moments
+from loadstone.covariance.near_zero import data_covariance
 from loadstone.covariance.protocol import Array, Covariance, Support
 from loadstone.covariance.strips import SelectedStrips, Strips, strips_of
 from loadstone.covariance.twins import N_BITS, codes_of, near_twins
@@ -246,7 +247,7 @@ class SampleGram:
         if support.size > self.room and distinct.size == support.size == at[-1] + 1:
             return self._without_the_rest(support, moments)
         X = np.ascontiguousarray(self.columns(distinct)[:, at])
-        return DataCovariance(InMemoryRows(X), moments, self.centring.weights)
+        return data_covariance(InMemoryRows(X), moments, self.centring.weights)
 
     def _without_the_rest(self, support: Support, moments: Moments) -> SampleGram:
         """The same on most of the features: what the others add is taken out of ``K``."""

@@ -26,6 +26,8 @@ from loadstone.solvers.renormalise import renormalise, variance_of
 
 #: Share of the total variance below which a direction counts as empty.
 NEGLIGIBLE = 1e-10
+#: Smallest singular value with which components span all directions there are.
+SPANS = 1e-6
 #: Candidates of a solver that are renormalised before the best is chosen.
 RENORMALISED = 16
 #: Entries up to which it takes longer to look for zeros than to compare them.
@@ -107,6 +109,9 @@ class Chains:
         return Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
 
     def _nothing_left(self, W: Array, left: Covariance) -> bool:
+        if W.shape[1] >= W.shape[0] and np.linalg.matrix_rank(W, tol=SPANS) == W.shape[0]:
+            # Scores of components that are nearly alike no longer show it.
+            return True
         if self.plan.deflation == "schur" and isinstance(self.S, ExplicitCovariance):
             return total_variance(left) <= self.negligible
         key = key_of(W)

@@ -198,5 +198,6 @@ def _store_durably(temporary: Path, target: Path) -> None:
 
 
 def _sentence(path: Path, error: OSError) -> str:
-    reason = error.strerror or str(error)
+    inner = error.__cause__ if isinstance(error, UnwritableFileError) else error
+    reason = getattr(inner, "strerror", None) or str(error)
     return f"{path} could not be written ({reason}); nothing was left behind"

@@ -127,15 +127,21 @@ def joined_names(rows: Sequence[Sequence[Any]]) -> list[str]:
     return [named[0] if parts[0] else UNNAMED, *named[1:]]
 
 
-def numbered(names: Sequence[str]) -> list[str]:
-    """Names of which each is given once; later ones of a name get a number, as pandas has it."""
+def numbered(names: Sequence[str], from_: str = ".1") -> list[str]:
+    """Names of which each is given once; later ones of a name get a number, as pandas has it.
+
+    ``from_`` is what the second one gets: a separator and the number to begin with.
+    """
     taken = set(names)
     seen: set[str] = set()
+    # Thousands of columns may share one name: nobody counts from the beginning again.
+    following: dict[str, int] = {}
     unique = []
     for name in names:
-        fresh, number = name, 1
+        fresh, number = name, following.get(name, int(from_[1:]))
         while fresh in seen or (fresh != name and fresh in taken):
-            fresh, number = f"{name}.{number}", number + 1
+            fresh, number = f"{name}{from_[0]}{number}", number + 1
+        following[name] = number
         seen.add(fresh)
         unique.append(fresh)
     return unique

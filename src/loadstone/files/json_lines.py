@@ -15,6 +15,8 @@ from loadstone.files.totals import without_totals
 
 #: Objects in objects become columns ``outer.inner`` down to this depth.
 _DEEPEST = 8
+#: Digits of an integer beyond which it is read as a number with an exponent is.
+_DIGITS = 400
 
 
 def read_json_lines(path: Path) -> Table:
@@ -34,7 +36,7 @@ def read_json_lines(path: Path) -> Table:
 
 def _records(lines: list[str], path: Path) -> list[dict[str, Any]]:
     if lines[0].lstrip().startswith("[") or path.suffix.lower() == ".json":
-        whole = json.loads("".join(lines))
+        whole = _loaded("".join(lines))
         records = whole if isinstance(whole, list) else [whole]
     else:
         records = [_parsed(line, number, path) for number, line in enumerate(lines, 1)]
@@ -60,13 +62,24 @@ def _columns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _parsed(line: str, number: int, path: Path) -> Any:
     try:
-        return json.loads(line)
+        return _loaded(line)
     except ValueError as error:
         msg = (
             f"{path} cannot be read as JSON lines: line {number} is no JSON ({first_line(error)}); "
             "write one object per line, or a list of objects"
         )
         raise TableError(msg) from error
+
+
+def _loaded(text: str) -> Any:
+    try:
+        # A number of thousands of digits is as infinite as 1e999.
+        return json.loads(
+            text, parse_int=lambda digits: (int, float)[len(digits) > _DIGITS](digits)
+        )
+    except RecursionError as error:
+        msg = "lists or objects are nested too deep for a table"
+        raise ValueError(msg) from error
 
 
 def _flat(record: dict[str, Any], above: str = "", depth: int = 0) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from loadstone.files.arrow_files import read_arrow, read_parquet
 from loadstone.files.column_names import chosen, nearest
 from loadstone.files.errors import MissingFileError, OptionError, TableError
 from loadstone.files.h5ad_files import read_h5ad
+from loadstone.files.headings import numbered
 from loadstone.files.json_lines import read_json_lines
 from loadstone.files.logarithms import with_logarithms
 from loadstone.files.looks import with_looks_noted
@@ -241,13 +242,10 @@ def _checked(table: Table, path: Path) -> Table:
     names = table.feature_names
     if names is not None and len(set(names)) < len(names):
         # Gene symbols repeat; numbering the later ones keeps every name to one feature.
-        seen: dict[str, int] = {}
-        unique = []
-        for name in names:
-            seen[name] = seen.get(name, 0) + 1
-            unique.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
-        table = replace(table, feature_names=np.array(unique, dtype=object))
-        table = table.noting(f"{len(names) - len(seen)} repeated feature name(s) were numbered")
+        n_repeated = len(names) - len(set(names))
+        unique = np.array(numbered(names, from_="-2"), dtype=object)
+        table = replace(table, feature_names=unique)
+        table = table.noting(f"{n_repeated} repeated feature name(s) were numbered")
     if table.X.shape[0] < 2:
         msg = (
             f"{path} has {table.X.shape[0]} row(s) of numbers, and at least two samples are needed; "

@@ -23,6 +23,8 @@ from loadstone.files.totals import without_totals
 
 _LOOK_AT = 20
 _LOOK_AT_BYTES = 1 << 16
+#: Columns that share their name with another from which on names are made unique here.
+_CROWDED = 1000
 #: Any number of blanks between cells, in the words of pandas.
 WHITE = r"\s+"
 _INDEX_NAMES = frozenset(
@@ -57,6 +59,9 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
     heading = heading_of(rows, lambda cell: is_number(cell.replace(decimal, ".")))
     names = None if heading.is_usual else joined_names(rows[heading.titles :][: heading.rows])
     header = has_header(rows, decimal) if heading.is_usual else bool(names)
+    n_above = 0 if heading.is_usual else heading.titles + heading.rows
+    if header and not names and _is_crowded(rows):
+        names, n_above = [cell.strip() for cell in rows[0]], 1
     encoding = encoding_of(path)
     options: dict[str, Any] = {
         "sep": delimiter,
@@ -70,7 +75,6 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
         "skipinitialspace": delimiter != WHITE,
         "encoding_errors": "replace",
     }
-    n_above = 0 if heading.is_usual else heading.titles + heading.rows
     with (
         foreign(path, f"a table separated by {delimiter!r}"),
         opened(path) as file,
@@ -84,6 +88,13 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
     doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
     said = [*heading_notes(heading, rows), *repeated, *remarks, *doubt]
     return without_totals(table.noting(*said))
+
+
+def _is_crowded(rows: list[list[str]]) -> bool:
+    """Whether so many columns share a name that pandas, which counts them anew, takes minutes."""
+    first = rows[0]
+    even = all(len(row) == len(first) for row in rows)
+    return even and all(first) and len(first) - len(set(first)) > _CROWDED
 
 
 def _frame(content: TextIO | BinaryIO, options: dict[str, Any], rows: list[list[str]]) -> Any:

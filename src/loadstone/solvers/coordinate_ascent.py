@@ -49,6 +49,8 @@ BLOCKS_HELD = 8
 STRONG = 4.0
 # Factor between the overlap penalties of two stages.
 _STAGE = 4.0
+#: Entries below this many units of rounding of the largest in their column are zero.
+DUST = 64.0
 # Power steps that lead a new start away from the columns there are.
 _RESEED_STEPS = 50
 
@@ -172,7 +174,7 @@ class CoordinateAscent:
 
     def _result(self, run: Ascent, eigenvalue: float) -> Loadings:
         alive = run.U.any(axis=0)
-        raw = run.U[:, alive]
+        raw = _without_dust(run.U[:, alive])
         alpha, beta = self.penalties(len(raw))
         details = {"raw": raw, "eigenvalue": eigenvalue, "alpha": alpha}
         details |= {"beta": beta + self.price(len(raw)), "sparsity_penalty": self.sparsity_penalty}
@@ -183,6 +185,12 @@ class CoordinateAscent:
             stop=Stop.CONVERGED if run.converged else Stop.MAX_ITER,
             details=MappingProxyType(details),
         )
+
+
+def _without_dust(U: Array) -> Array:
+    """Rounding that a sweep left in the place of a zero is no loading, and takes no place."""
+    least = DUST * float(np.finfo(U.dtype).eps)
+    return np.where(np.max(U, axis=0, initial=0.0) * least < U, U, 0)
 
 
 def _positive(eigenvalue: float) -> float:

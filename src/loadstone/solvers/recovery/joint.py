@@ -64,7 +64,9 @@ class JointProblem:
             for j, constraint in enumerate(self.constraints):
                 worth = np.where(Pencil(self.A, self.B, constraint).singles() > 0, 1.0, 0.0)
                 worth *= rng.random(len(worth))
-                W[_with_forced(worth, constraint.size, constraint.forced), j] = 1
+                support = _with_forced(worth, constraint.size, constraint.forced)
+                # Of unit length: where nothing recovers more, this is the answer.
+                W[support, j] = 1 / np.sqrt(max(1, support.size))
             answers.append(W)
         return answers
 

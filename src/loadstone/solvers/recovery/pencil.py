@@ -59,7 +59,8 @@ class Pencil:
         lengths, Q = np.linalg.eigh(self.B[left, right])
         limit = np.maximum(SINGULAR * lengths[:, -1:], self.floor)
         # Directions without variance are left out: they recover nothing, at any price.
-        root = np.where(lengths > limit, 1 / np.sqrt(np.maximum(lengths, limit)), 0.0)
+        solid = lengths > limit
+        root = np.divide(solid, np.sqrt(np.where(solid, lengths, 1.0)))
         white = Q * root[:, None, :]
         values, vectors = np.linalg.eigh(white.transpose(0, 2, 1) @ self.A[left, right] @ white)
         return values[:, -1], (white @ vectors[:, :, -1:])[:, :, 0]
@@ -145,6 +146,7 @@ def largest_root(
     solid = rest > max(floor, 1e-12 * b)
     safe = np.where(solid, rest, 1.0)
     second = own / safe
-    half = (first - second) / 2
-    root = (first + second) / 2 + np.sqrt(half * half + cross * cross / (b * safe))
+    # Fourth powers of the data in tiny units are zero: roots are taken before squares.
+    mixed = cross / (np.sqrt(b) * np.sqrt(safe))
+    root = (first + second) / 2 + np.hypot((first - second) / 2, mixed)
     return np.where(solid, root, first)

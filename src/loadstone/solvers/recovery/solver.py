@@ -103,8 +103,11 @@ class _JointSearch:
         self.S, self.constraints = S, constraints
         self.starts = [np.asarray(W, dtype=np.float64) for W in starts]
         self.moments = SecondMoments(S)
-        self.variance = S.diagonal().astype(np.float64)
-        self.squared = self.moments.squared_columns()
+        variance = S.diagonal().astype(np.float64)
+        # A power of two, which changes no digit: fourth powers leave the range of numbers else.
+        self.unit = float(2.0 ** np.round(np.log2(variance.max()))) if variance.any() else 1.0
+        self.variance = variance / self.unit
+        self.squared = self.moments.squared_columns() / self.unit**2
         n_guides = min(max(N_GUIDES, len(constraints)), S.n_features)
         self.guides = search_eigenvectors(S, n_guides).astype(np.float64)
 
@@ -135,10 +138,12 @@ class _JointSearch:
         result = np.zeros((self.S.n_features, W.shape[1]), dtype=self.S.dtype)
         result[features] = W
         objective.append(problem.recovered(W))
-        return Loadings(result, np.array(objective), len(objective) - 1, stop)
+        values = self.unit * np.array(objective)
+        return Loadings(result, values, len(objective) - 1, stop)
 
     def _problem(self, features: Support) -> JointProblem:
         A, B = self.moments.on(features)
+        A, B = A / self.unit**2, B / self.unit
         return JointProblem(A, B, tuple(on_features(c, features) for c in self.constraints))
 
     def _first_answer(self, problem: JointProblem, features: Support) -> Array:
@@ -176,8 +181,8 @@ class _JointSearch:
             return np.empty(0, dtype=np.intp)
         full = np.zeros((self.S.n_features, W.shape[1]), dtype=self.S.dtype)
         full[features] = W
-        SW = (self.S @ full).astype(np.float64)
-        SSW = (self.S @ SW.astype(self.S.dtype)).astype(np.float64)
+        SW = (self.S @ full).astype(np.float64) / self.unit
+        SSW = (self.S @ SW.astype(self.S.dtype)).astype(np.float64) / self.unit
         G, M = W.T @ problem.B @ W, W.T @ problem.A @ W
         invited = [
             self._invited_by(j, W, features, problem, (SW, SSW, G, M)) for j in range(W.shape[1])
