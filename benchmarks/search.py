@@ -4,7 +4,8 @@
 one line per run to FILE and leaves out runs that are there: it may be cut off and started again.
 Then it prints, for every data set and effort, the worst ratio to the best value known and the
 number of runs below the target. The best known is the largest value of all rows, of those that
-``--known FILE`` remembers (``tests/papers`` holds the search to the one kept there) and, with
+``--known FILE`` remembers (``benchmarks/search_known.json``; ``tests/papers`` holds the search to
+fewer, in a file of its own) and, with
 ``--reference``, of a climb from every single column of the covariance. The search draws nothing
 from a seed; EM with random starts does, and runs with several.
 """

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loadstone.certificates import CertificateError, prove
+from loadstone.certificates import prove
 from loadstone.certificates.bound_dual import Dual, evaluate
+from loadstone.certificates.certificate_error import OutOfRangeError
 from loadstone.certificates.problem import SupportProblem
 from loadstone.certificates.proof_cases import ProofCase
 from loadstone.certificates.proof_enumeration import open_supports
@@ -66,7 +67,7 @@ def test_covariances_whose_squares_leave_the_range_are_refused(scale, tool, tmp_
     S = np.cov(np.random.default_rng(5).standard_normal((20, 9)).T)
     w = np.zeros(9)
     w[:3] = 3**-0.5
-    with pytest.raises(CertificateError, match="rescale"):
+    with pytest.raises(OutOfRangeError, match="rescale"):
         prove(ExplicitCovariance(S * scale), LoadingConstraint(9, 3), w)
     usual = prove(ExplicitCovariance(S), LoadingConstraint(9, 3), w)
     about = usual.about

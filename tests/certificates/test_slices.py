@@ -64,6 +64,11 @@ def test_no_proof_by_slices_is_below_the_optimum(first):
     assert [slice_fault(seed) for seed in range(first, first + 20)] == [None] * 20
 
 
+def test_a_search_where_nothing_is_left_to_explain_stays_in_range():
+    # A block of zeros: its dual ran to 1e165.
+    assert slice_fault(150390) is None
+
+
 def test_the_gradient_in_the_multipliers_is_the_slope():
     rng = np.random.default_rng(2)
     matrix = np.cov(rng.standard_normal((20, 6)).T)

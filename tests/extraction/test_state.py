@@ -9,7 +9,9 @@ import pytest
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, ExplicitCovariance
+from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.state import State
+from loadstone.extraction.warm import warm_refine
 
 
 def _components(seed: int) -> tuple[ExplicitCovariance, Array]:
@@ -41,7 +43,7 @@ def test_dependent_components_leave_what_a_pseudo_inverse_says() -> None:
     for j in range(3):
         expected = _left(S.matrix, W, j)
         np.testing.assert_allclose(state.left_for(j) @ np.eye(8), expected, atol=1e-8)
-    assert state.first_look(LoadingConstraint(8, 2), 0.0).may_climb.all()
+    assert all(state.first_look(LoadingConstraint(8, 2), 0.0).may_climb)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -65,11 +67,34 @@ def test_climbs_of_few_places_are_known_at_once(size: int) -> None:
     S, W = _components(1)
     constraint = LoadingConstraint(8, size)
     state = State.of(S, constraint.best_loading(W), alike=True)
-    look = state.first_look(constraint, 0.0)
+    # A component that is the best one already differs from its end by rounding.
+    least = 1e-9
+    look = state.first_look(constraint, least)
     assert look.ends is not None
     for j, end in enumerate(look.ends):
         left = _left(S.matrix, state.W, j)
         assert end.w @ left @ end.w == pytest.approx(end.value, rel=1e-9)
         present = state.W[:, j] @ left @ state.W[:, j]
-        assert look.may_climb[j] == (end.value > present)
+        assert look.may_climb[j] == (end.value > present + least)
         assert end.value >= left.diagonal().max() * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_sweep_inverts_the_covariance_of_the_scores(seed: int) -> None:
+    S, W = _components(seed)
+    state = State.of(S, W, alike=True)
+    assert state.H is not None
+    np.testing.assert_allclose(state.H, np.linalg.inv(W.T @ S.matrix @ W), rtol=1e-9)
+    W[:, 2] = W[:, 1]
+    assert State.of(S, W, alike=True).H is None
+
+
+def test_a_climb_says_whether_components_ever_shared_a_feature() -> None:
+    S = ExplicitCovariance(np.diag([5.0, 4.0, 3.0, 2.0, 1.0, 0.5]))
+    constraints = [LoadingConstraint(6, 2)] * 2
+    apart, shared = np.zeros((2, 6, 2))
+    apart[[2, 4], 0] = apart[[3, 5], 1] = shared[[2, 4], 0] = shared[[2, 5], 1] = np.sqrt(0.5)
+    for start, expected in ((apart, True), (shared, False)):
+        refined = warm_refine(S, start, constraints, Orthogonality("none"))
+        assert refined.apart is expected
+        assert refined.total == pytest.approx(9.0)

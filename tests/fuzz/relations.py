@@ -170,7 +170,7 @@ def _difference(model, twin, given, factor, *, generic):
 
 
 def _is_a_model(model):
-    return type(model).__name__ in ("SparseNoisyPCA", "SparseProbabilisticPCA")
+    return type(model).__name__.endswith(("NoisyPCA", "ProbabilisticPCA"))
 
 
 def _selected_fewer(*models):

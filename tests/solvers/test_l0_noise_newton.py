@@ -53,3 +53,14 @@ def test_at_the_bottom_the_deviance_is_level(kind):
     moves = 1e-5 * (np.eye(8) if kind == "free" else np.ones((1, 8)))
     slopes += [slope(np.zeros_like(G), move) for move in moves]
     np.testing.assert_allclose(slopes, 0.0, atol=1e-6)
+
+
+def test_a_step_that_leaves_the_range_of_numbers_is_not_taken():
+    def function(x):
+        # sqrt(1 + x^2), from which Newton's steps leap away beyond 1, and overflow there.
+        root = np.sqrt(1.0 + np.square(1e154 * x) / 1e308)
+        return float(root.sum()), x / root
+
+    with np.errstate(over="raise"):
+        x, _ = newton(function, np.array([1.2]), np.ones(1))
+    assert abs(x[0]) < 1e-3

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.certificate_error import CertificateError, OutOfRangeError
 from loadstone.certificates.problem import Array
 from loadstone.covariance.checks import check_rows
 from loadstone.covariance.containers import is_dask
@@ -134,7 +134,7 @@ def refuse_out_of_range(S: Covariance) -> None:
             f"the largest covariance is {largest:.3g}, where proofs leave the range of numbers; "
             "rescale the data to a more usual unit"
         )
-        raise CertificateError(msg)
+        raise OutOfRangeError(msg)
 
 
 def _candidates(data: Any) -> Iterator[Covariance]:

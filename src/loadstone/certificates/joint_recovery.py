@@ -21,7 +21,7 @@ from loadstone.certificates.bound_eigenvalue import (
     gamma,
     largest_row_sum,
 )
-from loadstone.certificates.certificate_error import CertificateError
+from loadstone.certificates.certificate_error import CertificateError, OutOfRangeError
 from loadstone.certificates.joint_bound import dual_matrix, refuse_dual, terms_of
 from loadstone.certificates.joint_eigenvalues import up
 from loadstone.certificates.joint_supports import can_try_all, largest_on_supports
@@ -119,7 +119,7 @@ def _refuse_out_of_range(matrix: Array) -> None:
             f"the largest covariance is {largest:.3g}, where proofs about the recovered variance "
             "leave the range of numbers; rescale the data to a more usual unit"
         )
-        raise CertificateError(msg)
+        raise OutOfRangeError(msg)
 
 
 def recovered_beyond(matrix: Array, earlier: Array, loading: Array) -> float:

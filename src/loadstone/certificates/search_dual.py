@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.optimize
 
-from loadstone.certificates.bound_dual import Dual
+from loadstone.certificates.bound_dual import LARGEST_NUMBER, Dual
 from loadstone.certificates.bound_rows import best_squares, counted_squares
 from loadstone.certificates.problem import Array, Indices, Mask, SupportProblem, sum_of_best
 from loadstone.certificates.search_lbfgs import Patience, descend
@@ -267,9 +267,10 @@ def dual_of(point: Array, bound: SmoothedBound, scale: float, features: Indices)
     shift = np.square(scales) - pairing.diagonal()
     np.fill_diagonal(pairing, 0.0)
     roots = bound.roots(point)
-    multipliers = np.square(roots) * scale if roots.size else None
-    factor = factor * np.sqrt(scale)
-    return Dual(features, pairing * scale, shift * scale, factor, multipliers=multipliers)
+    parts = (pairing * scale, shift * scale, factor * np.sqrt(scale), np.square(roots) * scale)
+    # Where nothing is left to explain a search may run away; any numbers in range prove something.
+    P, tau, L, rho = (np.clip(part, -LARGEST_NUMBER, LARGEST_NUMBER) for part in parts)
+    return Dual(features, P, tau, L, multipliers=rho if rho.size else None)
 
 
 def _unit_of(matrix: Array) -> float:

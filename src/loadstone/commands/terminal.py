@@ -128,7 +128,7 @@ def _told(error: Exception) -> tuple[str, int]:
     from loadstone.certificates.certificate_error import CertificateError
 
     text = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, CertificateError):
+    if isinstance(error, CertificateError) and not isinstance(error, ValueError):
         return text, BAD_PROOF
     if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
         return unprinted(error), UnwritableFileError.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import sqrt
 from typing import Self
 
@@ -85,7 +86,7 @@ class LoadingConstraint:
         """Features that may be used."""
         return self.n_features - self.forbidden.size
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Places that can be filled."""
         return min(self.n_nonzero, self.n_available)
@@ -220,7 +221,7 @@ class LoadingConstraint:
 
     def _kept(self, block: Array) -> Array:
         top = self._top(block)
-        values = allowed_part(np.take_along_axis(block, top, axis=0), self._side)
+        values = allowed_part(block[top, np.arange(block.shape[1])], self._side)
         return self._scattered(block, top, values)
 
     def _shrunken(self, block: Array) -> Array:
@@ -243,9 +244,11 @@ class LoadingConstraint:
         norms = np.linalg.norm(values.astype(np.float64, copy=False), axis=0)
         empty = ~(norms > 0)
         W = np.zeros(block.shape, dtype=block.dtype, order="F")
-        np.put_along_axis(W, top, values / np.where(empty, 1, norms), axis=0)
+        W[top, np.arange(block.shape[1])] = values / np.where(empty, 1, norms)
+        if not empty.any():
+            return W
         closed = self.forbidden
-        if empty.any() and self.forced.size == self.size:
+        if self.forced.size == self.size:
             # Forced features take all places, and nothing else may.
             closed = np.setdiff1d(np.arange(self.n_features), self.forced)
         for column in np.flatnonzero(empty):

@@ -66,7 +66,7 @@ def top_k(worth: Array, k: int) -> Array:
         if top is not None:
             return top.T
     top = np.argpartition(rows, n - k, axis=1)[:, n - k :]
-    kept = np.take_along_axis(rows, top, axis=1)
+    kept = rows[np.arange(len(rows))[:, None], top]
     smallest = kept.min(axis=1, keepdims=True)
     tied = np.flatnonzero((rows == smallest).sum(axis=1) > (kept == smallest).sum(axis=1))
     for row in tied:

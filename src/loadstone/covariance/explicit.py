@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,11 @@ def nonzero_rows(W: Array) -> Support:
 
 @dataclass(frozen=True)
 class ExplicitCovariance:
-    """A symmetric matrix, stored."""
+    """A symmetric matrix, stored, with what was derived from it and will be asked for again."""
 
     matrix: Array
     n_samples: float = float("nan")
+    derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def n_features(self) -> int:

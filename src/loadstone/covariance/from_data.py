@@ -98,6 +98,9 @@ class DataCovariance:
         (back,) = self.rows.sum_over_blocks(_strip_sums, *args)
         return self._finish(back.T, np.zeros(0))
 
+    # Kernels of OpenBLAS for a few columns in single precision compute with what is left in a
+    # register beside them: the product is right, and a flag is raised that numpy would warn of.
+    @np.errstate(invalid="ignore")
     def _gathered(self, W: Array) -> tuple[Array, Array, Support | None]:
         """``W / scale`` without its zero rows where that pays, mean'V, and the rows kept."""
         active: Support | None = nonzero_rows(W)

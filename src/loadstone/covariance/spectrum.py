@@ -14,7 +14,7 @@ from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.low_rank import LowRankCovariance
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.covariance.sample_space import lies_in_samples, sample_space
-from loadstone.covariance.symmetric import largest_eigenpairs
+from loadstone.covariance.symmetric import SMALL, largest_eigenpairs
 
 #: Side of the largest sample Gram matrix that is formed for wide data.
 MAX_SAMPLE_GRAM = 4096
@@ -43,7 +43,7 @@ def leading_eigenpairs(S: Covariance, rank: int, tol: float = 0.0) -> tuple[Arra
     """
     rank = min(rank, S.n_features)
     if isinstance(S, ExplicitCovariance):
-        return _explicit_eigenpairs(S.matrix, rank, tol)
+        return _remembered_eigenpairs(S, rank, tol)
     if isinstance(S, LowRankCovariance):
         root = S.V * np.sqrt(np.maximum(S.eigenvalues, 0))
         U, singular, _ = np.linalg.svd(root, full_matrices=False)
@@ -80,6 +80,17 @@ def _has_small_sample_gram(S: DataCovariance) -> bool:
         and n_rows <= n_features
         and n_rows <= MAX_SAMPLE_GRAM
     )
+
+
+def _remembered_eigenpairs(S: ExplicitCovariance, rank: int, tol: float) -> tuple[Array, Array]:
+    """The same; of a small matrix all are found at once, and only once."""
+    n = S.n_features
+    if n > SMALL:
+        return _explicit_eigenpairs(S.matrix, rank, tol)
+    if "eigenpairs" not in S.derived:
+        S.derived["eigenpairs"] = _explicit_eigenpairs(S.matrix, n, tol)
+    values, vectors = S.derived["eigenpairs"]
+    return values[:rank].copy(), vectors[:, :rank].copy()
 
 
 def _explicit_eigenpairs(matrix: Array, rank: int, tol: float) -> tuple[Array, Array]:

@@ -20,7 +20,7 @@ from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sequential import Rival, SequentialComponents
-from loadstone.extraction import Plan, prove_jointly, signed
+from loadstone.extraction import Orthogonality, Plan, prove_jointly, signed
 from loadstone.extraction.size import SizeChoice, choose_size, ladder_for
 from loadstone.loadings import Loadings
 from loadstone.registry import About
@@ -168,7 +168,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
 
     def _search(self, task: Task) -> Found:
         if not isinstance(self.n_nonzero, str) or self.constraint is not None:
-            return self._sized(task)
+            return self._sized(task, self.constraints_on(task.data))
         choice = self._size(task)
         found = self._of_size(choice, task)
         told = {
@@ -188,22 +188,26 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         quick, quiet = self._quick(task.data), replace(task, report=silent, n_pricings=0)
 
         def find(size: int) -> Found:
-            return replace(quick, n_nonzero=size)._sized(quiet)
+            return quick._sized(quiet, self._all_of_size(size, task.data))
 
         # Any size but all features: those that do not vary are closed then.
-        widest = replace(quick, n_nonzero=max(1, task.data.n_features - 1))
-        ladder = ladder_for(widest.constraints_on(task.data), widest.plan(task).orthogonality)
+        widest = self._all_of_size(max(1, task.data.n_features - 1), task.data)
+        ladder = ladder_for(widest, Orthogonality(self.orthogonality, self.min_angle))
         return choose_size(task.data.S, self._count, ladder, self.target, find)
+
+    def _all_of_size(self, size: int, data: Reading) -> Sequence[Constraint]:
+        """What each component may look like where all have the same size."""
+        return self._constraints(data, check_sizes(size, self._count, data.n_features))
 
     def _of_size(self, choice: SizeChoice[Found], task: Task) -> Found:
         """The components of the size chosen, which are there already where no effort is spared."""
-        sized = replace(self, n_nonzero=choice.n_nonzero)
+        constraints = self._all_of_size(choice.n_nonzero, task.data)
         if self._quick(task.data) is not self:
-            return sized._sized(task)
+            return self._sized(task, constraints)
         n_told = task.known(choice.found.searches)
         if n_told == len(choice.found.searches):
             return choice.found
-        return replace(sized, n_components=n_told)._sized(replace(task, report=silent))
+        return self._sized(replace(task, report=silent), constraints[:n_told])
 
     def _quick(self, data: Reading) -> SparsePCA:
         """The same at the smallest effort; itself where its own is no more than that."""
@@ -211,10 +215,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             return self
         return replace(self, effort="fast", certify=False, refine="warm" if self.refine else False)
 
-    def _sized(self, task: Task) -> Found:
+    def _sized(self, task: Task, constraints: Sequence[Constraint]) -> Found:
         if self.objective != "recovery":
-            return super()._search(task)
-        constraints = self.constraints_on(task.data)
+            return self._found(task, constraints)
         self._refuse_recovery(constraints)
         quick = replace(self, certify=False)
         variance = quick._found(task, constraints)

@@ -23,6 +23,7 @@ from loadstone.metrics import regressed_variance, total_variance
 from loadstone.solvers.portfolio import Portfolio
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
+from loadstone.solvers.search.tiny import is_tiny
 
 #: Share of the total variance below which a direction counts as empty.
 NEGLIGIBLE = 1e-10
@@ -32,6 +33,9 @@ SPANS = 1e-6
 RENORMALISED = 16
 #: Entries up to which it takes longer to look for zeros than to compare them.
 SMALL = 4096
+
+#: For who does not draw: a stream of its own takes as long as a small step.
+UNASKED = np.random.default_rng(0)
 
 #: Told of each component when it is found; returns whether to stop there.
 Report = Callable[[int, Loadings], bool]
@@ -100,13 +104,16 @@ class Chains:
                 exhausted = rule.exhausted(W)
                 break
             searches.append(said[0] if said else _enumerated(best))
+            W = np.concatenate([W, best.w[:, None]], axis=1)
             if index + 1 < len(self.constraints):
-                left.append(self._deflated(left[-1], best.w, W))
-            W = np.column_stack([W, best.w])
+                left.append(self._deflated(left[-1], W))
             asked_to_stop = report is not None and report(index, searches[-1])
             if asked_to_stop or searches[-1].stop is Stop.CALLBACK:
                 break
         return Extraction(W, tuple(searches), exhausted, tuple(left[: W.shape[1]]))
+
+    def _stream(self, index: int) -> np.random.Generator:
+        return np.random.default_rng((self.seed, index))
 
     def _nothing_left(self, W: Array, left: Covariance) -> bool:
         if W.shape[1] >= W.shape[0] and np.linalg.matrix_rank(W, tol=SPANS) == W.shape[0]:
@@ -138,14 +145,20 @@ class Chains:
         """The components that are there already, and what was left for each and for the next one."""
         W, left = np.empty((self.S.n_features, 0), dtype=self.S.dtype), [self.S]
         for w in () if begin is None else begin.T:
-            left.append(self._deflated(left[-1], w, W))
-            W = np.column_stack([W, w])
+            W = np.concatenate([W, w[:, None]], axis=1)
+            left.append(self._deflated(left[-1], W))
         return W, left
 
-    def _deflated(self, left: Covariance, w: Array, W: Array) -> Covariance:
-        key = key_of(np.column_stack([W, w]))
+    def _deflated(self, left: Covariance, W: Array) -> Covariance:
+        """What the last component leaves of what those before it have left."""
+        key = key_of(W)
         if key not in self.deflated:
-            self.deflated[key] = deflate(left, w, self.plan.deflation, W)
+            w = W[:, -1]
+            small = self.plan.deflation == "schur" and is_tiny(left)
+            if small and isinstance(left, ExplicitCovariance):
+                self.deflated[key] = _without(left, w)
+            else:
+                self.deflated[key] = deflate(left, w, self.plan.deflation, W[:, :-1])
         return self.deflated[key]
 
     def _searching(
@@ -159,9 +172,7 @@ class Chains:
             known = (before, index, constraint.forbidden.tobytes()) if S is left else None
             found = self._found(S, constraint, index, level, known)
             said.append(found)
-            if isinstance(self.plan.solver, Portfolio) and isinstance(
-                constraint, LoadingConstraint
-            ):
+            if _draws_nothing(self.plan.solver, constraint):
                 # It ends with the best loadings on their support.
                 return Candidate(found.matrix[:, 0], variance_of(S, found.matrix[:, 0]))
             return Candidate(*_best_of(S, found.matrix, constraint, self.plan))
@@ -188,15 +199,26 @@ class Chains:
         """What the solver of a level says, asked once."""
         if known is not None and (level, *known) in self.searched:
             return self.searched[(level, *known)]
+        solver = self.solvers[level]
         # Each component has its own stream, so that one more does not change those before it.
-        rng = np.random.default_rng((self.seed, index))
+        rng = UNASKED if _draws_nothing(solver, constraint) else self._stream(index)
         starts = self.starts if index == 0 else None
-        found = _solved(S, constraint, self.solvers[level], rng, starts)
+        found = _solved(S, constraint, solver, rng, starts)
         if known is not None:
             self.searched[(level, *known)] = found
             for below, w in enumerate(found.details.get("below", ()), level + 1):
                 self.searched[(below, *known)] = Loadings(w[:, None], n_iter=found.n_iter)
         return found
+
+
+def _without(S: ExplicitCovariance, w: Array) -> ExplicitCovariance:
+    """The Schur complement as a matrix: among few features it is read more often than made."""
+    Sw = S.matrix @ w
+    return ExplicitCovariance(S.matrix - Sw[:, None] * (Sw / (w @ Sw)), S.n_samples)
+
+
+def _draws_nothing(solver: Solver[Any], constraint: Constraint) -> bool:
+    return isinstance(solver, Portfolio) and isinstance(constraint, LoadingConstraint)
 
 
 def key_of(W: Array) -> bytes:

@@ -182,7 +182,10 @@ class SupportTable:
     @cached_property
     def bounds(self) -> Array:
         """Leading eigenvalue on each support."""
-        return solve_on_supports(self.S, np.empty((self.S.n_features, 0)), self.supports)[0]
+        if self.supports.shape[1] > _LARGE:
+            return solve_on_supports(self.S, np.empty((self.S.n_features, 0)), self.supports)[0]
+        largest: Array = np.linalg.eigvalsh(_blocks(self.S, self.supports).astype(np.float64))
+        return largest[:, -1]
 
     def best(self, C: Array, discount: Array | None = None) -> Candidate | None:
         """The best support, or with a ``discount`` on each one a good one picked by chance."""

@@ -74,16 +74,27 @@ class Nested:
             return best
         kept = self.chains.constraints[: best.shape[1]]
         refined = warm_refine(self.chains.S, best, kept, rule)
+        key = key_of(refined.loadings)
         if refined.settled:
-            self.settled.add(key_of(refined.loadings))
+            self.settled.add(key)
+        if refined.total is not None:
+            self.totals[key] = refined.total
         return refined.loadings
 
-    def or_together(self, W: Array) -> Array:
-        """Free components, or those that a climb from principal ones cut to size ends with."""
+    def or_together(self, W: Array, total: float | None = None) -> Array:
+        """Free components, or those that a climb from principal ones cut to size ends with.
+
+        ``total`` is what the components explain, where that is known.
+        """
+        if W.shape[1] < 2:
+            return W
         S, kept = self.chains.S, self.chains.constraints[: W.shape[1]]
-        for start in together_starts(S, kept) if W.shape[1] > 1 else ():
-            tried = warm_refine(S, start, kept, self._rule("none"), self._total(W)).loadings
-            W = tried if self._total(tried) > self._total(W) * (1 + GAIN) else W
+        total, rule = self._total(W) if total is None else total, self._rule("none")
+        for start in together_starts(S, kept):
+            tried = warm_refine(S, start, kept, rule, total)
+            assert tried.total is not None
+            if tried.total > total * (1 + GAIN):
+                W, total = tried.loadings, tried.total
         return W
 
     def _starts(self, rule: Orthogonality, level: int) -> list[Array]:

@@ -20,7 +20,7 @@ from loadstone.extraction.nested import Nested
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.plan import Extraction, Plan, RefusedConstraintError
 from loadstone.extraction.refine import refine
-from loadstone.extraction.warm import warm_refine
+from loadstone.extraction.warm import is_disjoint, warm_refine
 from loadstone.loadings import Loadings, Stop
 from loadstone.metrics import total_variance
 from loadstone.solvers.search.restricted import formed_where_few
@@ -68,7 +68,7 @@ def one_by_one(
     """
     _check_lengths(S, constraints)
     plan.refuse(constraints)
-    free = all(constraint.is_free for constraint in constraints)
+    free = all(constraint.is_free for constraint in _distinct(constraints))
     if free and earlier is None and plan.orthogonality.kind != "disjoint":
         return _principal_components(S, len(constraints), report)
     if isinstance(S, DataCovariance):
@@ -91,37 +91,36 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     """The best of what the relation and every stricter one find."""
     rule, constraints = chains.plan.orthogonality, chains.constraints
     free = rule.kind == "none"
-    if all(n_places(constraint) == 1 for constraint in constraints):
+    single = all(n_places(constraint) == 1 for constraint in _distinct(constraints))
+    if single:
         # Of two components on the same feature one adds nothing.
         rule = Orthogonality("disjoint")
     disjoint = rule.means_disjoint(constraints[0])
     # What the relation asks for beyond a free search is seen to afterwards.
-    found = chains.follow(Orthogonality("disjoint" if disjoint else "none"), report=report)
+    kind = "disjoint" if disjoint else "none"
+    found = chains.follow(Orthogonality(kind), report=report)
     if found.matrix.shape[1] < min(2, len(constraints)):
         return found
     stopped = found.exhausted is None and found.matrix.shape[1] < len(constraints)
     if stopped:
         chains = replace(chains, constraints=constraints[: found.matrix.shape[1]])
     complete = found.matrix.shape[1] == len(chains.constraints)
-    if complete and _is_disjoint(found.matrix) and chains.is_one_level:
-        # Where nothing climbs from components that share no feature, all relations have these.
+    nested = Nested(chains, owned={(kind, 0): found.matrix})
+    if complete and is_disjoint(found.matrix) and chains.is_one_level:
+        # Where no climb ends at a shared feature, all relations have the same components.
         refined = warm_refine(chains.S, found.matrix, chains.constraints, Orthogonality("none"))
-        if refined.settled and _same_columns(refined.loadings, found.matrix):
-            W = refined.loadings
-            return _replaced(found, Nested(chains).or_together(W) if free else W, rule)
-    nested = Nested(chains)
+        W = refined.loadings
+        # Single features climb to unused ones only.
+        if single or (refined.settled and refined.apart):
+            return _replaced(found, nested.or_together(W, refined.total) if free else W, rule)
     W = nested.answer(rule.kind)
     # Free components of one feature each were sought as disjoint ones.
     return _replaced(found, nested.or_together(W) if free and rule.kind != "none" else W, rule)
 
 
-def _is_disjoint(W: Array) -> bool:
-    return bool((np.count_nonzero(W, axis=1) <= 1).all())
-
-
-def _same_columns(left: Array, right: Array) -> bool:
-    """Whether both have the same columns in any order."""
-    return {w.tobytes() for w in left.T} == {w.tobytes() for w in right.T}
+def _distinct(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Each constraint once; all components mostly have the same."""
+    return list({id(constraint): constraint for constraint in constraints}.values())
 
 
 def _summed(chains: Chains, report: Report | None) -> Extraction:
@@ -181,7 +180,7 @@ def _searched_again(chains: Chains, found: Extraction) -> Extraction:
 
 
 def _check_lengths(S: Covariance, constraints: Sequence[Constraint]) -> None:
-    for constraint in constraints:
+    for constraint in _distinct(constraints):
         if constraint.n_features != S.n_features:
             msg = (
                 f"{constraint!r} is about {constraint.n_features} features, the covariance has "

@@ -76,7 +76,7 @@ class Plan:
 
     def refuse(self, constraints: Sequence[Constraint]) -> None:
         """Raise with the reason where the solver or the orthogonality cannot serve a constraint."""
-        for constraint in constraints:
+        for constraint in {id(constraint): constraint for constraint in constraints}.values():
             # Without constraints nobody is asked: the answer is PCA.
             reason = None if constraint.is_free else self.solver.refuses(constraint)
             reason = reason or self.orthogonality.refuses(constraint)

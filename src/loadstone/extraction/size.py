@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -59,13 +60,16 @@ class SizeChoice(Generic[Fit]):
     found: Fit
 
 
+@lru_cache(maxsize=16)
 def size_ladder(n_available: int, smallest: int = 1) -> Array:
     """1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 50: from the smallest size to the features there are."""
     largest = max(min(n_available, LARGEST_SIZE), smallest)
     steps = EVERY_SIZE * np.sqrt(2.0) ** np.arange(1, 12)
     sizes = np.concatenate([np.arange(1, EVERY_SIZE + 1), np.round(steps).astype(int), [largest]])
     sizes = np.append(sizes, smallest)
-    return np.unique(sizes[(sizes >= smallest) & (sizes <= largest)])
+    ladder = np.unique(sizes[(sizes >= smallest) & (sizes <= largest)])
+    ladder.setflags(write=False)
+    return ladder
 
 
 def ladder_for(constraints: Sequence[Constraint], rule: Orthogonality) -> Array:

@@ -16,7 +16,7 @@ from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
 from loadstone.covariance.symmetric import pseudo_inverse
 from loadstone.metrics import adjusted_from_scores
-from loadstone.solvers.search.few_places import best_features, best_pairs
+from loadstone.solvers.search.few_places import best_features, best_pairs, pairs_of
 from loadstone.solvers.search.finish import Found
 from loadstone.solvers.search.restricted import FEW_FEATURES
 from loadstone.solvers.search.standing import may_climb
@@ -24,13 +24,16 @@ from loadstone.solvers.search.tiny import BATCHED, is_tiny
 
 #: Largest ratio of a score's variance to what others leave of it, for an inverse to have digits.
 MOST_DEPENDENT = 1e6
+#: Variance above nothing.
+TINIEST = float(np.finfo(np.float64).tiny)
 
 
 class FirstLook(NamedTuple):
-    """Which components a climb may improve, and where it ends if that is known already."""
+    """Which components a climb may improve; where it ends and what it begins with, if known."""
 
-    may_climb: Array
+    may_climb: list[bool]
     ends: list[Found] | None = None
+    values: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,12 @@ class State:
         Components as columns, their products, and ``W'SW``.
     alike : bool
         Whether components may change places: they share all of their constraints.
+    order : list of int
+        Components in the order in which they are best, where they may change places.
+    total : float
+        What all components explain together.
+    H : ndarray or None
+        The inverse of ``G``; None where components depend on one another.
     """
 
     S: Covariance
@@ -52,49 +61,40 @@ class State:
     SW: Array
     G: Array
     alike: bool
+    order: list[int]
+    total: float
+    H: Array | None
 
     @classmethod
     def of(cls, S: Covariance, W: Array, *, alike: bool) -> State:
         """The state of components."""
         SW = S @ W
-        G = W.T.astype(np.float64) @ SW.astype(np.float64)
-        return cls(S, W, SW, (G + G.T) / 2, alike)
+        G = W.T.astype(np.float64, copy=False) @ SW.astype(np.float64, copy=False)
+        return cls._with(S, W, SW, (G + G.T) / 2, alike=alike)
 
-    @cached_property
-    def _greedy(self) -> tuple[list[int], float]:
-        if self.alike:
-            return _greedy_order(self.G)
-        return list(range(len(self.G))), float(adjusted_from_scores(self.G).sum())
-
-    @property
-    def order(self) -> list[int]:
-        """Components in the order in which they are best, where they may change places."""
-        return self._greedy[0]
-
-    @property
-    def total(self) -> float:
-        """What all components explain together."""
-        return self._greedy[1]
+    @classmethod
+    def _with(cls, S: Covariance, W: Array, SW: Array, G: Array, *, alike: bool) -> State:
+        order, total, H = _greedy_order(G)
+        if not alike:
+            order, total = list(range(len(G))), float(adjusted_from_scores(G).sum())
+        return cls(S, W, SW, G, alike, order, total, H)
 
     @cached_property
     def left_by_all(self) -> tuple[Array, Array, Array] | None:
         """R, the ``p_j`` as rows, ``w_j'S_j w_j``; None where S is no matrix, or H has no digits."""
         if not isinstance(self.S, ExplicitCovariance) or self.S.n_features > FEW_FEATURES:
             return None
-        variance = self.G.diagonal()
-        if not variance.min() > 0:
+        if self.H is None:
             return None
-        try:
-            H = np.linalg.inv(self.G)
-        except np.linalg.LinAlgError:
+        each = self.H.diagonal()
+        if not 0 < (each * self.G.diagonal()).max() <= MOST_DEPENDENT:
             return None
-        each = H.diagonal()
-        if not each.min() > 0 or (each * variance).max() > MOST_DEPENDENT:
-            return None
-        P = (self.SW @ (H / np.sqrt(each)).astype(self.SW.dtype)).T
-        R = self.S.matrix - self.SW @ (H.astype(self.SW.dtype) @ self.SW.T)
+        B = self.SW @ self.H.astype(self.SW.dtype, copy=False)
+        P = B.T / np.sqrt(each).astype(B.dtype, copy=False)[:, None]
+        R = self.S.matrix - B @ self.SW.T
         # Rounding below zero is cut off, as a deflated covariance does.
-        np.fill_diagonal(R, np.maximum(R.diagonal(), 0))
+        variances = R.reshape(-1)[:: len(R) + 1]
+        np.maximum(variances, 0, out=variances)
         return R, P, 1 / each
 
     def left_for(self, j: int) -> Covariance:
@@ -113,26 +113,31 @@ class State:
 
     def first_look(self, constraint: Constraint, least: float) -> FirstLook:
         """What is seen of all climbs at once, where there are few features; they must gain something."""
-        blind = FirstLook(np.ones(self.W.shape[1], dtype=bool))
+        blind = FirstLook([True] * self.W.shape[1])
         if not isinstance(constraint, LoadingConstraint) or not self.alike or not is_tiny(self.S):
             return blind
         if constraint.size > BATCHED or self.left_by_all is None:
             return blind
         R, P, values = self.left_by_all
         if constraint.size > 2:
-            return FirstLook(may_climb(R, P, self.W.T, constraint, least))
+            return FirstLook(may_climb(R, P, self.W.T, constraint, least).tolist())
+        variances = R.diagonal() + P * P
         if constraint.size == 1:
-            ends = best_features(R.diagonal() + P * P, constraint)
+            ends = best_features(variances, constraint)
         else:
-            ends = best_pairs(R + P[:, :, None] * P[:, None, :], constraint)
-        return FirstLook(np.array([end.value for end in ends]) > values + least, ends)
+            first, second = pairs_of(len(R))
+            crosses = R[first, second] + P[:, first] * P[:, second]
+            ends = best_pairs(variances, crosses, constraint)
+        before = values.tolist()
+        gains = [end.value > value + least for end, value in zip(ends, before, strict=True)]
+        return FirstLook(gains, ends, before)
 
     def replaced(self, j: int, w: Array) -> State:
         """The same with ``w`` in the place of component j."""
         W, SW, G = self.W.copy(), self.SW.copy(), self.G.copy()
         W[:, j], SW[:, j] = w, self.S @ w
-        G[j] = G[:, j] = SW[:, j].astype(np.float64) @ W.astype(np.float64)
-        return State(self.S, W, SW, G, self.alike)
+        G[j] = G[:, j] = SW[:, j].astype(np.float64, copy=False) @ W.astype(np.float64, copy=False)
+        return State._with(self.S, W, SW, G, alike=self.alike)
 
     def ordered(self) -> Array:
         """Those that explain most first, where the constraints do not care."""
@@ -140,22 +145,29 @@ class State:
         return result
 
 
-def _greedy_order(G: Array) -> tuple[list[int], float]:
-    """Scores in the order in which each adds most to those before it, and the sum of that.
+def _greedy_order(G: Array) -> tuple[list[int], float, Array | None]:
+    """Scores in the order in which each adds most to those before it, the sum of that, ``G^-1``.
 
-    ``G`` is their covariance.
+    ``G`` is their covariance. One score after another is swept out: what is left of the others
+    stands beside minus the inverse among those swept, whose diagonal is negative, so that none
+    is taken twice. There is no inverse where a score depends on others.
     """
-    left, order, total = G.copy(), [], 0.0
-    gains = left.diagonal()
-    negligible = 1e-12 * max(float(gains.max(initial=0.0)), float(np.finfo(np.float64).tiny))
-    for _ in range(len(G)):
+    order: list[int] = []
+    swept, total = G.copy(), 0.0
+    gains = swept.diagonal()
+    waiting = list(range(len(G)))
+    negligible = 1e-12 * max(float(gains.max(initial=0.0)), TINIEST)
+    while waiting:
         best = int(gains.argmax())
         gain = float(gains[best])
         if not gain > negligible:
-            break
+            return order + waiting, total, None
         order.append(best)
+        waiting.remove(best)
         total += gain
-        left -= left[:, best, None] * (left[best] / gain)
-        # Rounding is not to bring it back.
-        left[best, best] = -np.inf
-    return order + [j for j in range(len(G)) if j not in order], total
+        column = swept[best].copy()
+        shares = column / gain
+        swept -= column[:, None] * shares
+        swept[best] = swept[:, best] = shares
+        swept[best, best] = -1 / gain
+    return order, total, -swept

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from loadstone.constraints import Constraint
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, leading_eigenpairs
 from loadstone.extraction.linear_constraints import n_places
 from loadstone.solvers.search.restricted import in_memory
 from loadstone.solvers.varimax import varimax
@@ -41,21 +41,35 @@ def together_starts(S: Covariance, constraints: Sequence[Constraint]) -> Iterato
     """
     if not in_memory(S):
         return
-    values, V = leading_eigenpairs(S, len(constraints), TOL)
+    V, turned = _principal(S, len(constraints))
     if V.shape[1] < len(constraints):
         return
-    turned = varimax(V.astype(np.float64) * np.sqrt(np.maximum(values, 0)), tol=TURNED)
-    order = np.argsort(-np.linalg.norm(turned, axis=0), kind="stable")
-    yield _cut(turned[:, order].astype(S.dtype), constraints)
+    yield _cut(turned, constraints)
     if min(map(n_places, constraints)) >= LARGE_SHARE * S.n_features:
         yield _cut(V, constraints)
 
 
+def _principal(S: Covariance, n: int) -> tuple[Array, Array]:
+    """Principal components as they are and rotated, their larger entries positive.
+
+    A matrix is asked for them at every size and remembers them.
+    """
+    known = S.derived if isinstance(S, ExplicitCovariance) else {}
+    if ("principal", n) not in known:
+        values, V = leading_eigenpairs(S, n, TOL)
+        turned = varimax(V.astype(np.float64) * np.sqrt(np.maximum(values, 0)), tol=TURNED)
+        order = np.argsort(-np.linalg.norm(turned, axis=0), kind="stable")
+        turned = turned[:, order].astype(S.dtype)
+        known["principal", n] = tuple(
+            directions * np.where(np.sum(directions**3, axis=0) < 0, -1, 1).astype(S.dtype)
+            for directions in (V, turned)
+        )
+    V, turned = known["principal", n]
+    return V, turned
+
+
 def _cut(directions: Array, constraints: Sequence[Constraint]) -> Array:
-    """The best loading of each constraint for its column, whose larger entries are positive."""
-    directions = directions * np.where(np.sum(directions**3, axis=0) < 0, -1, 1).astype(
-        directions.dtype
-    )
+    """The best loading of each constraint for its column."""
     cut = W = constraints[0].best_loading(directions)
     for j in range(1, len(constraints)):
         if constraints[j] is not constraints[j - 1]:

@@ -24,11 +24,10 @@ from loadstone.covariance import Array, Covariance, ExplicitCovariance
 from loadstone.extraction.linear_constraints import Candidate, n_places
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
-from loadstone.extraction.state import State
+from loadstone.extraction.state import FirstLook, State
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
 from loadstone.solvers.search.few_places import best_feature, best_pair
-from loadstone.solvers.search.finish import Found
 from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 
 #: Rise of the total, as a share of it, that counts as a gain.
@@ -45,10 +44,25 @@ N_EXCHANGES = 5
 
 @dataclass(frozen=True)
 class Refined:
-    """Components, and whether none of them has anywhere to climb, under any relation."""
+    """Components after climbs from where they were.
+
+    Attributes
+    ----------
+    loadings : ndarray of shape (n_features, n_components)
+        The components.
+    settled : bool
+        Whether none of them has anywhere to climb, under any relation.
+    total : float or None
+        What they explain together; only known where something was tried.
+    apart : bool
+        Whether no two shared a feature, before any climb and after each: then the relation
+        has made no difference.
+    """
 
     loadings: Array
     settled: bool
+    total: float | None = None
+    apart: bool = False
 
 
 def warm_refine(
@@ -79,20 +93,32 @@ def warm_refine(
     state = State.of(S, loadings, alike=_alike(constraints))
     look = state.first_look(constraints[0], FIRST * state.total)
     refused = n_settled = 0
+    apart = is_disjoint(state.W)
     for step in range(MAX_ROUNDS * r):
         j = step % r
         better, free = None, True
         if look.may_climb[j]:
-            end = None if look.ends is None else look.ends[j]
-            better, free = _climbed(state, j, constraints[j], rule, end)
+            better, free = _climbed(state, j, constraints[j], rule, look)
         refused, n_settled = refused + 1, n_settled + free
         if better is not None:
             state, refused, n_settled = better, 0, 0
+            apart = apart and _is_alone(state.W, j)
             look = state.first_look(constraints[0], FIRST * state.total)
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:
             break
-    return Refined(state.ordered(), settled=refused == n_settled == r)
+    return Refined(state.ordered(), refused == n_settled == r, state.total, apart)
+
+
+def is_disjoint(W: Array) -> bool:
+    """Whether no feature serves two components."""
+    return int((W != 0).sum(axis=1).max(initial=0)) <= 1
+
+
+def _is_alone(W: Array, j: int) -> bool:
+    """Whether component j has its features to itself."""
+    used = W[:, j] != 0
+    return bool(np.count_nonzero(W[used]) == np.count_nonzero(used))
 
 
 def _alike(constraints: Sequence[Constraint]) -> bool:
@@ -101,15 +127,16 @@ def _alike(constraints: Sequence[Constraint]) -> bool:
 
 
 def _climbed(
-    state: State, j: int, constraint: Constraint, rule: Orthogonality, end: Found | None
+    state: State, j: int, constraint: Constraint, rule: Orthogonality, look: FirstLook
 ) -> tuple[State | None, bool]:
-    """The state with a better component j, if there is one; whether even a free climb gains nothing.
-
-    ``end`` is where a free climb ends, if that is known.
-    """
-    left, w = state.left_for(j), state.W[:, j]
-    enough = float(w @ (left @ w)) + GAIN * state.total
-    free = _free(left, w, constraint) if end is None else Candidate(end.w, end.value)
+    """The state with a better component j, if there is one; whether even a free climb gains nothing."""
+    w = state.W[:, j]
+    if look.ends is not None and look.values is not None:
+        free, enough = Candidate(look.ends[j].w, look.ends[j].value), look.values[j]
+    else:
+        left = state.left_for(j)
+        free, enough = _free(left, w, constraint), float(w @ (left @ w))
+    enough += GAIN * state.total
     better = _improved(state, j, free, enough)
     if better is None:
         return None, True
@@ -118,7 +145,8 @@ def _climbed(
     others = np.delete(state.W, j, axis=1)
     if rule.broken_promise(state.S, np.column_stack([others, free.w])) == 0.0:
         return better, False
-    return _improved(state, j, _within(left, w, others, constraint, rule), enough), False
+    within = _within(state.left_for(j), w, others, constraint, rule)
+    return _improved(state, j, within, enough), False
 
 
 def _improved(state: State, j: int, found: Candidate | None, enough: float) -> State | None:

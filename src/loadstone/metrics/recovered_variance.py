@@ -45,23 +45,26 @@ def recovered_from_scores(G: Array, M: Array, eps: float) -> Array:
     of large numbers: what their rounding can be is carried along and decided against the score,
     so that no component is credited with more than it recovers.
     """
-    lengths = np.sqrt(np.maximum(np.diag(G), 0))
+    lengths = np.sqrt(np.maximum(G.diagonal(), 0))
     unit = 1 / np.where(lengths > 0, lengths, np.inf)
-    G, M = (np.array(A, dtype=np.float64) * np.outer(unit, unit) for A in (G, M))
-    r = G.shape[0]
+    # Both at once: G and M among the components that are left.
+    both = np.array([G, M], dtype=np.float64) * (unit[:, None] * unit)
+    r = len(unit)
     gains = np.zeros(r)
     # Square roots of the errors of both diagonals: they add up like lengths.
-    error_G, error_M = np.sqrt(ROUNDING * eps * np.array([np.diag(G), np.diag(M)]))
+    errors = np.sqrt(ROUNDING * eps * both.diagonal(axis1=1, axis2=2))
     for j in range(r):
-        if not G[j, j] > NEGLIGIBLE * eps:
-            continue
-        gains[j] = max(M[j, j] - error_M[j] ** 2, 0) / (G[j, j] + error_G[j] ** 2)
-        # Later components lose what this one says of their scores: w_l - w_j G_jl / G_jj.
-        share = np.zeros(r)
-        share[j + 1 :] = G[j, j + 1 :] / G[j, j]
-        G, M = (A - share[:, None] * A[j] for A in (G, M))
-        G, M = (A - A[:, j, None] * share for A in (G, M))
-        error_G, error_M = (e + np.abs(share) * e[j] for e in (error_G, error_M))
+        score, square = both[:, 0, 0].tolist()
+        error_score, error_square = errors[:, 0].tolist()
+        if score > NEGLIGIBLE * eps:
+            gains[j] = max(square - error_square**2, 0) / (score + error_score**2)
+            # Later components lose what this one says of their scores: w_l - w_j G_jl / G_jj.
+            share = both[0, 0] / score
+            share[0] = 0
+            both = both - share[:, None] * both[:, :1]
+            both -= both[:, :, :1] * share
+            errors = errors + np.abs(share) * errors[:, :1]
+        both, errors = both[:, 1:, 1:], errors[:, 1:]
     return np.cumsum(gains)
 
 

@@ -48,7 +48,9 @@ def newton(function: Function, x: Array, scale: Array) -> tuple[Array, bool]:
             step = _solved(matrix, -scale * slope)
             if step is None:
                 continue
-            rival, rival_slope = function(x + scale * step)
+            # A step far too long ends where numbers do, and is not taken.
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                rival, rival_slope = function(x + scale * step)
             flatter = np.abs(scale * rival_slope).max() < np.abs(scale * slope).max()
             if rival < value or (flatter and rival < value + ROUNDING * (1.0 + abs(value))):
                 break

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, Support
+from loadstone.covariance import Array, Covariance, Support, materialise
 from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.solvers.climb import Climb
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
-from loadstone.solvers.search.few_places import best_feature
+from loadstone.solvers.search.few_places import best_feature, best_pair
 from loadstone.solvers.search.restricted import formed_where_few, restricted
 from loadstone.solvers.search.search import Search
 from loadstone.solvers.search.tiny import is_tiny
@@ -128,8 +128,9 @@ class Portfolio:
         """See :class:`loadstone.solvers.protocol.Solver`; ``starts`` join the others."""
         if not isinstance(constraint, LoadingConstraint):
             return Climb(max_iter=self.max_iter, tol=self.tol)(S, constraint, rng, starts)
-        if constraint.size == 1:
-            exact = best_feature(S, constraint)
+        if constraint.size == 1 or (constraint.size == 2 and is_tiny(S)):
+            one = constraint.size == 1
+            exact = best_feature(S, constraint) if one else best_pair(materialise(S), constraint)
             below = {"below": [exact.w] * self.n_below}
             return Loadings(exact.w[:, None], np.array([exact.value]), 1, Stop.EXACT, below)
         features = working_set(S, constraint)

@@ -79,7 +79,9 @@ def test_pairs_of_several_matrices_are_the_best_of_all(nonnegative: bool) -> Non
     rng = np.random.default_rng(3)
     stack = np.stack([Z.T @ Z for Z in rng.standard_normal((5, 9, 6))])
     constraint = LoadingConstraint(6, 2, nonnegative=nonnegative, forbidden=np.array([4]))
-    for A, found in zip(stack, best_pairs(stack, constraint), strict=True):
+    first, second = np.triu_indices(6, 1)
+    ends = best_pairs(np.einsum("ijj->ij", stack), stack[:, first, second], constraint)
+    for A, found in zip(stack, ends, strict=True):
         values = [
             np.linalg.eigvalsh([[A[i, i], cross], [cross, A[j, j]]])[-1]
             for i in range(6)
@@ -94,7 +96,7 @@ def test_pairs_of_several_matrices_are_the_best_of_all(nonnegative: bool) -> Non
 
 def test_a_pair_with_one_open_feature_is_that_feature() -> None:
     constraint = LoadingConstraint(3, 2, forbidden=np.array([0, 1]))
-    found = best_pairs(np.diag([3.0, 2.0, 1.0])[None], constraint)[0]
+    found = best_pairs(np.array([[3.0, 2.0, 1.0]]), np.zeros((1, 3)), constraint)[0]
     assert (found.w.tolist(), found.value) == ([0, 0, 1], 1.0)
 
 

@@ -8,7 +8,7 @@ from math import atan2, cos, sin
 import numpy as np
 
 from loadstone.constraints import LoadingConstraint
-from loadstone.covariance import Array, Covariance, ExplicitCovariance
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.search.finish import EQUAL, Found
 
 
@@ -25,7 +25,7 @@ def best_features(variances: Array, constraint: LoadingConstraint) -> list[Found
         open_[constraint.forced] = True
         open_[constraint.forbidden] = False
         variances = np.where(open_, variances, -np.inf)
-    first = _first_of_largest(variances)
+    first = _first_of_largest(variances, EQUAL[variances.dtype])
     W = np.zeros(variances.shape, dtype=variances.dtype)
     at = np.arange(len(W))
     W[at, first] = 1
@@ -34,54 +34,62 @@ def best_features(variances: Array, constraint: LoadingConstraint) -> list[Found
 
 def best_pair(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
     """The pair with the largest eigenvalue of its 2 x 2 matrix, the first among equals."""
-    return best_pairs(S.matrix[None], constraint)[0]
+    first, second = pairs_of(S.n_features)
+    return best_pairs(S.matrix.diagonal()[None], S.matrix[first, second][None], constraint)[0]
 
 
-def best_pairs(matrices: Array, constraint: LoadingConstraint) -> list[Found]:
-    """The same for each matrix of a stack."""
-    A = matrices.astype(np.float64, copy=False)
-    n, d = A.shape[:2]
-    variance = np.einsum("ijj->ij", A)
-    # Under non-negativity features that do not grow together do not help each other.
-    cross = np.maximum(A, 0) if constraint.nonnegative else A
-    half = (variance[:, :, None] - variance[:, None, :]) / 2
-    value = half + variance[:, None, :] + np.sqrt(half * half + cross * cross)
-    value += _upper(d)
-    if constraint.forbidden.size:
-        value[:, constraint.forbidden] = -np.inf
-        value[:, :, constraint.forbidden] = -np.inf
-    for feature in constraint.forced:
-        others = np.delete(np.arange(d), feature)
-        value[:, others[:, None], others] = -np.inf
-    flat = value.reshape(n, -1)
-    places = _first_of_largest(flat, EQUAL[matrices.dtype.name])
+def best_pairs(variances: Array, crosses: Array, constraint: LoadingConstraint) -> list[Found]:
+    """The same for each row of variances, and of covariances of :func:`pairs_of` features."""
+    dtype, d = variances.dtype, variances.shape[1]
+    first, second = pairs_of(d)
+    cross = crosses.astype(np.float64, copy=False)
+    if constraint.nonnegative:
+        # Features that do not grow together do not help each other.
+        cross = np.maximum(cross, 0)
+    variance = variances.astype(np.float64, copy=False)
+    one, other = variance[:, first], variance[:, second]
+    half = (one - other) / 2
+    value = half + other + np.sqrt(half * half + cross * cross)
+    if constraint.forced.size or constraint.forbidden.size:
+        value[:, _closed(first, second, constraint)] = -np.inf
+    places = _first_of_largest(value, EQUAL[dtype])
     found = []
     for row, place in enumerate(places.tolist()):
-        i, j = divmod(place, d)
-        if flat[row, place] == -np.inf:
-            found += best_features(variance[row, None].astype(matrices.dtype), constraint)
+        largest = float(value[row, place])
+        if largest == -np.inf:
+            found += best_features(variances[row, None], constraint)
             continue
-        w = np.zeros(d, dtype=matrices.dtype)
-        w[i], w[j] = _loadings(variance[row, i], variance[row, j], cross[row, i, j])
-        found.append(Found(w, float(flat[row, place])))
+        w = np.zeros(d, dtype=dtype)
+        w[first[place]], w[second[place]] = _loadings(
+            one[row, place], other[row, place], cross[row, place]
+        )
+        found.append(Found(w, largest))
     return found
 
 
-def _first_of_largest(values: Array, equal: float | None = None) -> Array:
+def _first_of_largest(values: Array, equal: float) -> Array:
     """The first place in each row that is as large as any, but for rounding."""
     largest = values.max(axis=1)
-    equal = EQUAL[values.dtype.name] if equal is None else equal
-    enough = largest - equal * np.where(np.isfinite(largest), np.abs(largest), 0)
+    enough = largest - equal * np.abs(largest)
     result: Array = (values >= enough[:, None]).argmax(axis=1)
     return result
 
 
-@lru_cache(maxsize=8)
-def _upper(n: int) -> Array:
-    """Zero above the diagonal, minus infinity elsewhere."""
-    closed = np.where(np.arange(n)[:, None] < np.arange(n), 0.0, -np.inf)
-    closed.setflags(write=False)
+def _closed(first: Support, second: Support, constraint: LoadingConstraint) -> Array:
+    """Pairs without a feature that must be used, or with one that must not."""
+    closed = np.isin(first, constraint.forbidden) | np.isin(second, constraint.forbidden)
+    for feature in constraint.forced:
+        closed |= (first != feature) & (second != feature)
     return closed
+
+
+@lru_cache(maxsize=8)
+def pairs_of(n: int) -> tuple[Support, Support]:
+    """All pairs of features in lexicographic order."""
+    first, second = np.triu_indices(n, 1)
+    first.setflags(write=False)
+    second.setflags(write=False)
+    return first, second
 
 
 def _loadings(a: float, b: float, cross: float) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from loadstone.solvers.search.spaces import Space
 from loadstone.solvers.search.sparse_block import SparseBlock, block_of, joined
 
 #: Relative difference below which two values are equal, for each precision.
-EQUAL = {"float64": 1e-9, "float32": 1e-6}
+EQUAL = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,6 @@ def _shared(left: Found, right: Found) -> float:
 def best_of(found: list[Found]) -> Found:
     """The largest value; among equal ones the first support in lexicographic order."""
     largest = max(each.value for each in found)
-    equal = EQUAL[found[0].w.dtype.name]
+    equal = EQUAL[found[0].w.dtype]
     tied = [each for each in found if each.value >= largest - equal * abs(largest)]
     return min(tied, key=lambda each: each.support.tolist())

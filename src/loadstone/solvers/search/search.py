@@ -209,7 +209,7 @@ class Search:
                 break
             children, _ = best_rows(self.space, children, n)
             pool, values = best_rows(self.space, joined([pool, climb(children)]), n)
-            n_idle = 0 if values[0] > best * (1 + EQUAL[self.S.dtype.name]) else n_idle + 1
+            n_idle = 0 if values[0] > best * (1 + EQUAL[self.S.dtype]) else n_idle + 1
             if n_idle == IDLE_GENERATIONS:
                 break
             best = values[0]
