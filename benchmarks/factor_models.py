@@ -4,9 +4,10 @@ Run: OPENBLAS_NUM_THREADS=1 python -m benchmarks.factor_models [lines ...] [--se
 
 Without lines all of them are run: ``sections`` (two factors of Guan & Dy, 6.1), ``overlapping``,
 ``unequal`` (noise per feature, t5), ``noise``, ``simulation1``, ``weak`` (signal over 8, also by
-held-out rows), ``inclusion``, ``imputation``, ``speed`` and ``real``. Real data is looked for in
-the folder named by LOADSTONE_DATA. ``--results benchmarks/factor_models.jsonl --tables
-docs/measured`` makes the tables of the documentation from what was measured.
+held-out rows), ``inclusion``, ``imputation``, ``speed``, ``many`` (components, of faces) and ``real``.
+Real data is looked for in the folder named by LOADSTONE_DATA. ``--results
+benchmarks/factor_models.jsonl --tables docs/measured`` makes the tables of the documentation from
+what was measured.
 """
 
 from __future__ import annotations
@@ -27,12 +28,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer
 
+from benchmarks.exact_inclusion import exact_inclusion
 from loadstone import SparseNoisyPCA, SparseProbabilisticPCA
 from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.held_out import held_out_likelihood, row_folds
+from loadstone.solvers.factor_models.predictive import predictive_model
+from loadstone.solvers.factor_models.rounds import Rounds
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.factor_models.sparse_factors import Counter, Found, SparseFactors
+from loadstone.solvers.factor_models.starts import joint_start
 from loadstone.solvers.l0_noise_search import L0Search
 
 # Designs: samples and the truth of the loadings (n_features, n_components).
@@ -75,14 +80,15 @@ def noise_alone(seed, n=200, d=30, spread=0.0):
     return rng.normal(size=(n, d)) * np.exp(spread * rng.normal(size=d)), np.zeros((d, 0))
 
 
-def random_loadings(seed, spread=0.0):
+def random_loadings(seed, spread=0.0, *, with_noise=False):
     """Two factors with ten standard normal loadings each at random places."""
     rng = np.random.default_rng(seed)
     W = np.zeros((30, 2))
     for j in range(2):
         W[rng.choice(30, 10, replace=False), j] = rng.normal(size=10)
     sd = np.exp(spread * rng.normal(size=30))
-    return rng.normal(size=(100, 2)) @ W.T + sd * rng.normal(size=(100, 30)), W
+    X = rng.normal(size=(100, 2)) @ W.T + sd * rng.normal(size=(100, 30))
+    return (X, W, sd) if with_noise else (X, W)
 
 
 def exact(loadings, W):
@@ -226,9 +232,10 @@ def weak(seeds):
 
 def inclusion(seeds):
     for spread in (0.0, 0.5):
-        chances, truths, sizes = [], [], 0
+        chances, truths, sizes, best = [], [], 0, []
         for seed in seeds:
-            X, W = random_loadings(seed, spread)
+            X, W, sd = random_loadings(seed, spread, with_noise=True)
+            best.append(np.mean((exact_inclusion(X, W, sd) - (W != 0)) ** 2))
             fit = SparseFactors()(covariance_of(X)[0])
             sizes += fit.model.n_components == 2
             matched = np.argmax(np.abs(fit.model.loadings.T @ W), axis=1)
@@ -244,6 +251,7 @@ def inclusion(seeds):
         row = {"line": f"inclusion, noise log-sd {spread}", "seeds": [min(seeds), max(seeds)]}
         found = {
             "brier": float(np.mean((P - truth) ** 2)),
+            "brier_exact": float(np.mean(best)),
             "calibration_error": float(sum(gaps)),
             "false": float(1 - truth[kept].mean()),
             "power": float(truth[kept].sum() / truth.sum()),
@@ -598,6 +606,61 @@ def real(_, only=None, models=None):
                 keep(row)
 
 
+def inclusion_table(rows):
+    """Markdown of how good inclusion probabilities are."""
+    kept = [row for row in rows if row.get("line", "").startswith("inclusion")]
+    names = ("noise", "data sets", "Brier", "Brier of exact inference", "calibration error")
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    for row in kept:
+        noise = "unequal" if row["line"].endswith("0.5") else "equal"
+        exact_brier = f"{row['brier_exact']:.3f}" if "brier_exact" in row else ""
+        n = row["seeds"][1] - row["seeds"][0] + 1
+        parts = (noise, str(n), f"{row['brier']:.3f}", exact_brier)
+        lines.append(f"| {' | '.join(parts)} | {row['calibration_error']:.3f} |")
+    return "\n".join(lines) + "\n"
+
+
+#: Components of which faces are described, and the split into halves.
+MANY, MANY_SPLIT = (20, 60, 120), 77
+
+
+def joint_fit(train, q, noise):
+    """All components at once from the principal axes, as far as fifty rounds go."""
+    samples = samples_of(covariance_of(train)[0])
+    growth = SparseFactors(noise=noise).growth()
+    W, variance = joint_start(samples, q)
+    state = Rounds(50)(samples, growth.started(samples, W[None], variance[None]))[0]
+    return predictive_model(samples, state)
+
+
+def many_components(_):
+    """Held-out densities of faces with many components: noise of each pixel against one for all."""
+    X = real_data("faces")
+    if X is None:
+        return
+    part = np.random.default_rng(MANY_SPLIT).permutation(len(X)) % 2 == 0
+    train, test, _ = scaled_halves(X, part)
+    fits = {
+        "bayes": lambda q: joint_fit(train, q, "pooled"),
+        "bayes, shared noise": lambda q: joint_fit(train, q, "shared"),
+        "FactorAnalysis": lambda q: factor_analysis(train, q),
+        "PCA": lambda q: principal_components(train, q),
+    }
+    for label, fit in fits.items():
+        found = [density(fit(q), test) for q in MANY]
+        keep({"line": "faces, many components", "model": label, "sizes": MANY, "held_out": found})
+
+
+def many_table(rows):
+    """Markdown of held-out densities by number of components."""
+    kept = [row for row in rows if row.get("line") == "faces, many components"]
+    lines = [f"| model | {' | '.join(map(str, MANY))} |", "|---" * (1 + len(MANY)) + "|"]
+    lines += [
+        f"| {row['model']} | {' | '.join(f'{v:.0f}' for v in row['held_out'])} |" for row in kept
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def rows_of(path):
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
@@ -615,20 +678,28 @@ def real_table(rows):
 
 
 def known_truth_table(rows):
-    """Markdown of exact supports where the truth is known."""
-    found = {(row["line"], row["standardised"]): row for row in rows if "standardised" in row}
+    """Markdown of exact supports where the truth is known, over all blocks of seeds."""
+    found = [row for row in rows if "standardised" in row]
     head = "| data | bayes | bayes, standardised | l0 | l0, standardised |"
     lines = [head, "|---" * 5 + "|"]
-    for line in dict.fromkeys(name for name, _ in found):
-        both = [found.get((line, standardised), {}) for standardised in (False, True)]
-        counts = [one.get(label, {}) for label in WALKS for one in both]
-        stars = ["*" if one.get("former") else "" for one in counts]
+    for line in dict.fromkeys(row["line"] for row in found):
         parts = [
-            f"{one.get('exact', one.get('right_number', ''))}{star}"
-            for one, star in zip(counts, stars, strict=True)
+            share_found(
+                [r for r in found if (r["line"], r["standardised"]) == (line, scaled)], label
+            )
+            for label in WALKS
+            for scaled in (False, True)
         ]
         lines.append(f"| {line} | {' | '.join(parts)} |")
     return "\n".join(lines) + "\n"
+
+
+def share_found(rows, label):
+    """Data sets in which a model found the truth, of how many; nothing where it was not run."""
+    kept = [row for row in rows if label in row]
+    total = sum(row["seeds"][1] - row["seeds"][0] + 1 for row in kept)
+    right = sum(row[label].get("exact", row[label]["right_number"]) for row in kept)
+    return f"{right} of {total}" if kept else ""
 
 
 def imputation_table(rows):
@@ -662,6 +733,8 @@ TABLES = {
     "known_truth.md": known_truth_table,
     "imputation.md": imputation_table,
     "imputation_over_truth.md": over_truth_table,
+    "many_components.md": many_table,
+    "inclusion.md": inclusion_table,
 }
 
 
@@ -693,6 +766,7 @@ LINES = {
     "inclusion": inclusion,
     "imputation": imputation,
     "speed": speed,
+    "many": many_components,
     "real": real,
 }
 

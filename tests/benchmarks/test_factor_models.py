@@ -19,7 +19,15 @@ def benchmark():
 
 
 @pytest.mark.parametrize(
-    "name", ["real_data.md", "known_truth.md", "imputation.md", "imputation_over_truth.md"]
+    "name",
+    [
+        "real_data.md",
+        "known_truth.md",
+        "imputation.md",
+        "imputation_over_truth.md",
+        "many_components.md",
+        "inclusion.md",
+    ],
 )
 def test_tables_come_from_the_results(benchmark, name):
     rows = benchmark.rows_of(ROOT / "benchmarks" / "factor_models.jsonl")
