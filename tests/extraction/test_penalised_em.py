@@ -69,6 +69,14 @@ def test_the_search_keeps_the_angle_with_the_least_penalty(X, n_nonzero, angle):
     assert cosines(model) > 0.8 * np.cos(np.deg2rad(angle))
 
 
+@pytest.mark.parametrize("alpha", [0.0, "search"])
+def test_a_penalty_that_keeps_nothing_apart_repeats_no_component(X, alpha):
+    parameters = {"orthogonality": "quasi", "alpha": alpha, "min_angle": 0.0}
+    model = EMPCA(4, n_nonzero=5, **parameters).fit(X)
+    assert np.linalg.matrix_rank(model.components_, tol=1e-6) == len(model.components_)
+    assert (model.explained_variance_ > 1e-6 * model.total_variance_).all()
+
+
 def test_alpha_belongs_to_quasi_orthogonal_components_of_a_given_size(X):
     with pytest.raises(RefusedConstraintError, match="penalty of orthogonality='quasi'"):
         EMPCA(2, n_nonzero=3, alpha=1.0).fit(X)

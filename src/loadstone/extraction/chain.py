@@ -214,7 +214,9 @@ class Chains:
 def _without(S: ExplicitCovariance, w: Array) -> ExplicitCovariance:
     """The Schur complement as a matrix: among few features it is read more often than made."""
     Sw = S.matrix @ w
-    return ExplicitCovariance(S.matrix - Sw[:, None] * (Sw / (w @ Sw)), S.n_samples)
+    # One vector twice, so that the matrix is symmetric to the last digit.
+    u = Sw / np.sqrt(w @ Sw)
+    return ExplicitCovariance(S.matrix - u[:, None] * u, S.n_samples)
 
 
 def _draws_nothing(solver: Solver[Any], constraint: Constraint) -> bool:

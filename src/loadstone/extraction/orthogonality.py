@@ -39,6 +39,8 @@ STRICT_TOL = 1e-8
 UNCORRELATED_TOL = 1e-6
 # Variances below this many roundings of the largest one are zero.
 _NO_VARIANCE = 1e3
+# Length beyond the others below which a component is a combination of them.
+_SPANNED = 1e-6
 # Starting directions for the constrained searches.
 _N_EIGENVECTORS = 8
 # Penalties on the angle, relative to the largest variance: the first one tried, the last one,
@@ -216,9 +218,11 @@ class Orthogonality:
         scale = float(leading_eigenpairs(S, 1, 1e-6)[0][0])
         if isinstance(self.alpha, str):
             found = least_penalised(S, others, self.largest_cosine, scale, constraint, starts)
-            return apart if found is None else found
-        assert self.alpha is not None
-        return best_penalised(S, others, self.alpha * scale, constraint, starts)
+        else:
+            assert self.alpha is not None
+            found = best_penalised(S, others, self.alpha * scale, constraint, starts)
+        # A weak penalty, or a small angle, lets a component be found again.
+        return apart if found is None or _is_spanned(found.w, others) else found
 
     def _relaxed(self, S: Covariance, others: Array) -> Covariance:
         """A covariance that agrees with ``S`` on what keeps the equations and is less elsewhere.
@@ -240,6 +244,12 @@ class Orthogonality:
         C = C.astype(np.float64)
         length = np.linalg.norm(C, axis=0)
         return C / np.where(length > 0, length, 1.0)
+
+
+def _is_spanned(w: Array, others: Array) -> bool:
+    """Whether the scores of ``w`` add nothing to those of ``others``, whatever the data."""
+    rest = w - others @ np.linalg.lstsq(others, w)[0]
+    return bool(np.linalg.norm(rest) <= _SPANNED)
 
 
 def _projected(S: Covariance, Q: Array) -> Covariance:
