@@ -5,6 +5,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import starmap
 
 import pytest
+from joblib import Parallel, delayed
 
 from loadstone.certificates.proof_processes import SharedCalls, shared_by
 
@@ -35,6 +36,24 @@ def test_one_process_needs_no_other():
 def test_more_processes_than_any_machine_holds_are_refused():
     with pytest.raises(ValueError, match="n_jobs=1000000000"), shared_by(10**9):
         pass
+
+
+def test_processes_of_joblib_are_left_alone():
+    with shared_by(2) as each:
+        assert list(each(pow, [(2, 3), (3, 2)])) == [8, 9]
+    assert Parallel(n_jobs=2)(delayed(pow)(2, n) for n in range(3)) == [1, 2, 4]
+
+
+def test_a_process_that_failed_is_not_asked_again():
+    with shared_by(2) as each:
+        first = each.executor
+    with pytest.raises(ZeroDivisionError), shared_by(2) as each:
+        list(each(divmod, [(1, 0)]))
+    with shared_by(2) as each:
+        assert each.executor is not first
+        again = each.executor
+    with shared_by(2) as each:
+        assert each.executor is again
 
 
 def test_nobody_waits_for_a_process_that_has_not_started():

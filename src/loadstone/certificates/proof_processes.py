@@ -7,6 +7,7 @@ influence on its answer.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -36,14 +37,33 @@ def shared_by(n_jobs: int | None) -> Iterator[Each]:
     if n_others == 0:
         yield starmap
         return
-    from joblib.externals.loky import get_reusable_executor
-
-    executor = get_reusable_executor(max_workers=n_others, timeout=IDLE_SECONDS, env=ONE_THREAD)
-    shared = SharedCalls(executor, n_others)
+    shared = SharedCalls(_others(n_others), n_others)
     try:
         yield shared
+    except BaseException:
+        # A process that died is not asked again.
+        _STARTED.clear()
+        raise
     finally:
         shared.close()
+
+
+#: The other processes of the last proof, by this process and their number.
+_STARTED: dict[tuple[int, int], Executor] = {}
+
+
+def _others(n: int) -> Executor:
+    """Processes that stay for the next proof.
+
+    Not the ones that joblib keeps for all of a program: it expects them to be as it made them.
+    """
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    key = (os.getpid(), n)
+    if key not in _STARTED:
+        _STARTED.clear()
+        _STARTED[key] = ProcessPoolExecutor(n, timeout=IDLE_SECONDS, env=ONE_THREAD)
+    return _STARTED[key]
 
 
 class SharedCalls:

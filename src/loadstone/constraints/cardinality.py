@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import sqrt
 from typing import Self
 
@@ -86,10 +85,10 @@ class LoadingConstraint:
         """Features that may be used."""
         return self.n_features - self.forbidden.size
 
-    @cached_property
+    @property
     def size(self) -> int:
         """Places that can be filled."""
-        return min(self.n_nonzero, self.n_available)
+        return min(self.n_nonzero, self.n_features - self.forbidden.size)
 
     @property
     def is_free(self) -> bool:
