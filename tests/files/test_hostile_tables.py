@@ -11,7 +11,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from hostile import forged_archive, forged_array, outcomes
-from loadstone.files import hdf5
+from loadstone.files import foreign, hdf5
 from loadstone.files.errors import TableError
 from loadstone.files.tables import read_table
 from loadstone.files.text_tables import rows_of
@@ -303,3 +303,14 @@ def test_json_of_endless_digits_or_depth_is_refused_in_our_words(tmp_path):
     path.write_text('{"a":' + "[" * 100_000 + "]" * 100_000 + "}\n")
     with pytest.raises(TableError, match=r"line 1 is no JSON .*nested too deep"):
         read_table(path)
+
+
+def test_gzipped_cells_are_counted_before_they_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(foreign, "memory_limit", lambda: 1_000_000)
+    few, many = tmp_path / "few.csv.gz", tmp_path / "many.csv.gz"
+    few.write_bytes(gzip.compress(b"a,b\n" + b"1.2345678901234567,2.3456789012345678\n" * 8000))
+    assert read_table(few).X.shape == (8000, 2)
+    # As many bytes, of cells that take several times as much as their text.
+    many.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 76_000))
+    with pytest.raises(TableError, match="unpacks to more than the memory of this machine"):
+        read_table(many)

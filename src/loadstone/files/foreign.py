@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: No run of bytes is packed more tightly than this by deflate.
 MOST_DEFLATED = 1032
+#: What a cell takes beside its text, and what ends one.
+_CELL_BYTES, _ENDS_OF_CELLS = 8, (b",", b";", b"\t", b"\n")
 #: Where the system does not say how much memory it has.
 _USUAL_MEMORY = 1 << 36
 
@@ -62,7 +64,10 @@ def refuse_beyond_memory(n_bytes: int, path: Path, what: str = "a table") -> Non
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends with a sentence instead of filling the memory."""
+    """A stream that ends with a sentence instead of filling the memory.
+
+    Cells take memory as well as their text: of two bytes each they take several times as much.
+    """
 
     def __init__(self, stream: BinaryIO, path: Path, limit: int) -> None:
         self._stream, self._path, self._left = stream, path, limit
@@ -72,7 +77,7 @@ class _Bounded(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         chunk = self._stream.read(memoryview(buffer).nbytes)
-        self._left -= len(chunk)
+        self._left -= len(chunk) + _CELL_BYTES * sum(chunk.count(end) for end in _ENDS_OF_CELLS)
         if self._left < 0:
             msg = f"{self._path} unpacks to more than the memory of this machine; cut it into parts"
             raise TableError(msg)
@@ -94,4 +99,5 @@ def opened(path: Path) -> BinaryIO:
     if not is_gzipped(path):
         return path.open("rb")
     stream = cast("BinaryIO", gzip.GzipFile(path, "rb"))
+    # What is read stands beside what is made of it.
     return io.BufferedReader(_Bounded(stream, path, memory_limit() // 2))
