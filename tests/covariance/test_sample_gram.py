@@ -82,6 +82,19 @@ def test_a_large_mean_costs_no_digits():
     np.testing.assert_allclose(S.gram, wide_covariance(X).gram, atol=1e-8)
 
 
+def test_the_rounding_of_a_large_mean_is_taken_out_in_single_precision():
+    X = (np.random.default_rng(5).standard_normal((3, 6)) + 1e5).astype(np.float32)
+    weights = np.array([0.0, 0.5, 3.0])
+    S, _ = covariance_of(X, sample_weight=weights, route="wide")
+    Z = X.astype(float) - weights @ X.astype(float) / weights.sum()
+    exact = Z.T @ (weights[:, None] * Z) / (weights.sum() - 1)
+    # Features that vary less than the rounding of their mean count as constant.
+    kept = np.flatnonzero(S.diagonal())
+    assert kept.size >= 2
+    found = (S @ np.eye(6, dtype=np.float32))[np.ix_(kept, kept)]
+    np.testing.assert_allclose(found, exact[np.ix_(kept, kept)], rtol=1e-5)
+
+
 @pytest.mark.parametrize("rule", ["schur", "projection", "hotelling"])
 def test_eigenpairs_of_a_deflated_covariance_come_from_the_samples(rule):
     X = wide()

@@ -145,7 +145,7 @@ def _sizes(model, W):
         require((counts <= size).all(), f"sizes {counts}, {size} asked for")
     if constraint is not None:
         rule = constraint.bound_to(W.shape[1]) if hasattr(constraint, "bound_to") else constraint
-        if "n_nonzero_" in vars(model):
+        if np.ndim(vars(model).get("n_nonzero_", ())) == 0 and "n_nonzero_" in vars(model):
             # Sizes that are chosen by cross-validation are sizes of it.
             rule = resized(rule, model.n_nonzero_)
         broken = [rule.broken_rule(w) for w in W]

@@ -66,7 +66,12 @@ class Centring:
         unit = np.sqrt(variance) if self.standardize else np.ones_like(variance)
         factor = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, unit))
         factor /= np.sqrt(self.n_samples - 1.0)
-        Z: Array = strip - mean.astype(strip.dtype)
+        rounded = mean.astype(strip.dtype)
+        Z: Array = strip - rounded
+        left = mean - rounded
+        if left.any():
+            # Of a mean far from zero as much is lost to rounding as some features vary.
+            Z -= left.astype(strip.dtype)
         Z *= factor.astype(strip.dtype)
         if self.weights is not None:
             Z *= np.sqrt(self.weights)[:, None].astype(strip.dtype)
