@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of, leading_eigenpairs
-from loadstone.extraction.linear_constraints import (
-    SupportTable,
-    climb,
-    solve_on_supports,
-)
+from loadstone.extraction.linear_constraints import climb, solve_on_supports
 from loadstone.extraction.linear_constraints_kernels import scan_supports
+from loadstone.extraction.support_table import SupportTable
 
 
 def random_covariance(seed, n=8):

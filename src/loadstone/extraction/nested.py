@@ -20,9 +20,10 @@ import numpy as np
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.extraction.chain import Chains, key_of
-from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb, n_places
+from loadstone.extraction.linear_constraints import Candidate, climb, n_places
 from loadstone.extraction.orthogonality import Orthogonality, without_components
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.extraction.support_table import SupportTable
 from loadstone.extraction.together import together_starts
 from loadstone.extraction.warm import GAIN, warm_refine
 from loadstone.metrics import adjusted_variance

@@ -18,9 +18,10 @@ import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, leading_eigenpairs
-from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
+from loadstone.extraction.linear_constraints import Candidate, climb
 from loadstone.extraction.penalised_em import best_penalised, least_penalised
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.extraction.support_table import SupportTable
 from loadstone.metrics import score_correlation
 from loadstone.solvers.renormalise import variance_of
 
