@@ -12,11 +12,11 @@ from loadstone.extraction.orthogonality import (
     ORTHOGONALITIES,
     Orthogonality,
     orthogonality_violation,
-    without_components,
 )
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.extraction.quasi_orthogonal_kernels import climb_in_cone
 from loadstone.extraction.refine import refine
+from loadstone.extraction.schur import without_components
 from loadstone.metrics import adjusted_variance, marginal_variance
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.truncated_power import TruncatedPower

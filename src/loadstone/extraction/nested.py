@@ -21,8 +21,9 @@ from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.extraction.chain import Chains, key_of
 from loadstone.extraction.linear_constraints import Candidate, climb, n_places
-from loadstone.extraction.orthogonality import Orthogonality, without_components
+from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.extraction.schur import without_components
 from loadstone.extraction.support_table import SupportTable
 from loadstone.extraction.together import together_starts
 from loadstone.extraction.warm import GAIN, warm_refine

@@ -21,6 +21,7 @@ from loadstone.covariance import Array, Covariance, DeflatedCovariance, leading_
 from loadstone.extraction.linear_constraints import Candidate, climb
 from loadstone.extraction.penalised_em import best_penalised, least_penalised
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.extraction.schur import without_components
 from loadstone.extraction.support_table import SupportTable
 from loadstone.metrics import score_correlation
 from loadstone.solvers.renormalise import variance_of
@@ -30,7 +31,6 @@ __all__ = [
     "Orthogonality",
     "Search",
     "orthogonality_violation",
-    "without_components",
 ]
 
 ORTHOGONALITIES = ("none", "disjoint", "quasi", "strict", "uncorrelated")
@@ -62,16 +62,6 @@ def orthogonality_violation(loadings: Array) -> Array:
     violation = np.abs(W.T @ W)
     np.fill_diagonal(violation, 0.0)
     return violation
-
-
-def without_components(S: Covariance, loadings: Array) -> Covariance:
-    """``S`` with everything removed that the scores of ``loadings`` explain (Schur complement)."""
-    if loadings.shape[1] == 0:
-        return S
-    U = S @ loadings
-    G = loadings.T.astype(np.float64) @ U.astype(np.float64)
-    C = np.linalg.pinv((G + G.T) / 2, rcond=1e-10, hermitian=True)
-    return DeflatedCovariance(S, U, C.astype(S.dtype))
 
 
 @dataclass(frozen=True)

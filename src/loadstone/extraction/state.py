@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
-from loadstone.covariance.symmetric import pseudo_inverse
+from loadstone.covariance import Array, Covariance, ExplicitCovariance
+from loadstone.extraction.schur import without_scores
 from loadstone.metrics import adjusted_from_scores
 from loadstone.solvers.search.few_places import best_features, best_pairs, pairs_of
 from loadstone.solvers.search.finish import Found
@@ -103,13 +103,7 @@ class State:
             R, P, _ = self.left_by_all
             return ExplicitCovariance(R + P[j, :, None] * P[j], self.S.n_samples)
         kept = np.delete(np.arange(self.W.shape[1]), j)
-        inverse = pseudo_inverse(self.G[np.ix_(kept, kept)], 1e-10).astype(self.S.dtype)
-        U = self.SW[:, kept]
-        if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= FEW_FEATURES:
-            formed = self.S.matrix - U @ inverse @ U.T
-            np.fill_diagonal(formed, np.maximum(formed.diagonal(), 0))
-            return ExplicitCovariance(formed, self.S.n_samples)
-        return DeflatedCovariance(self.S, U, inverse)
+        return without_scores(self.S, self.SW[:, kept], self.G[np.ix_(kept, kept)])
 
     def first_look(self, constraint: Constraint, least: float) -> FirstLook:
         """What is seen of all climbs at once, where there are few features; they must gain something."""

@@ -35,8 +35,8 @@ __all__ = ["MAX_ENUMERATED", "SupportTable"]
 
 #: Supports that are enumerated rather than searched.
 MAX_ENUMERATED = 5000
-#: Supports looked at first; each further batch is twice as large.
-FIRST_BATCH = 32
+#: Supports solved first; each further batch is twice as large.
+FIRST_BATCH = 16
 #: Rounding of a bound, as a share of it.
 ROUNDING = 1e-12
 
