@@ -80,13 +80,13 @@ def test_climbs_of_few_places_are_known_at_once(size: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_sweep_inverts_the_covariance_of_the_scores(seed: int) -> None:
+def test_the_covariance_of_the_scores_is_inverted_where_it_can_be(seed: int) -> None:
     S, W = _components(seed)
     state = State.of(S, W, alike=True)
-    assert state.H is not None
-    np.testing.assert_allclose(state.H, np.linalg.inv(W.T @ S.matrix @ W), rtol=1e-9)
+    assert state.inverse is not None
+    np.testing.assert_allclose(state.inverse, np.linalg.inv(W.T @ S.matrix @ W), rtol=1e-9)
     W[:, 2] = W[:, 1]
-    assert State.of(S, W, alike=True).H is None
+    assert State.of(S, W, alike=True).inverse is None
 
 
 def test_a_climb_says_whether_components_ever_shared_a_feature() -> None:

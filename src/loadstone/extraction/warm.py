@@ -91,7 +91,7 @@ def warm_refine(
     if r < 2 or rule.equations(constraints[0]):
         return Refined(loadings, settled=False)
     state = State.of(S, loadings, alike=_alike(constraints))
-    look = state.first_look(constraints[0], FIRST * state.total)
+    look = state.blind
     refused = n_settled = 0
     apart = is_disjoint(state.W)
     for step in range(MAX_ROUNDS * r):
@@ -103,6 +103,8 @@ def warm_refine(
         if better is not None:
             state, refused, n_settled = better, 0, 0
             apart = apart and _is_alone(state.W, j)
+            look = state.blind
+        elif look is state.blind and refused == 1:
             look = state.first_look(constraints[0], FIRST * state.total)
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:

@@ -86,7 +86,9 @@ def tiny_climb(
 ) -> Found:
     """Where polishing and exchanges from ``w`` end; ``sure`` for those exchanges that must gain."""
     problem = _Problem(S, constraint)
-    W, values = problem.polished(problem.top(w[None]))
+    support = w.nonzero()[0]
+    filled = support.size == constraint.size
+    W, values = problem.polished(support[None] if filled else problem.top(w[None]))
     return problem.exchanged(W, values, sure=sure)[0]
 
 
@@ -96,7 +98,8 @@ class _Problem:
     def __init__(self, S: ExplicitCovariance, constraint: LoadingConstraint) -> None:
         self.S, self.A, self.constraint = S, S.matrix, constraint
         self.k = constraint.size
-        self.gain = 1 + 4 * float(np.finfo(self.A.dtype).eps)
+        self.eps = float(np.finfo(self.A.dtype).eps)
+        self.gain = 1 + 4 * self.eps
 
     def settled(self, starts: Array | None) -> Support:
         """Distinct supports after a few steps from everywhere, best first, and those of EM."""
@@ -189,23 +192,30 @@ class _Problem:
     def polished(self, supports: Support) -> tuple[Array, Array]:
         """Alternate between the best loadings on each support and the best support for them."""
         W, values = self.on_supports(supports)
-        active = np.arange(len(W))
+        active, V = np.arange(len(W)), W
         for _ in range(N_ROUNDS):
-            V = W[active]
             R = V @ self.A
-            moved, at = self.top(R), np.arange(len(V))[:, None]
-            joins = V[at, moved] == 0
-            if self.constraint.nonnegative:
-                joins &= R[at, moved] > 0
-            changed = joins.any(axis=1)
-            active, moved = active[changed], moved[changed]
-            if not active.size:
+            changed = self.turns(R, supports)
+            if not changed.any():
                 break
-            V, reached = self.on_supports(moved)
+            active, supports = active[changed], self.top(R[changed])
+            V, reached = self.on_supports(supports)
             better = reached > values[active] * self.gain
-            active = active[better]
-            W[active], values[active] = V[better], reached[better]
+            if not better.any():
+                break
+            active, supports, V = active[better], supports[better], V[better]
+            W[active], values[active] = V, reached[better]
         return W, values
+
+    def turns(self, R: Array, supports: Support) -> Array:
+        """Which rows would rather fill other places than those of their support."""
+        worth, at = self.worth(R), np.arange(len(R))[:, None]
+        least = worth[at, supports].min(axis=1)
+        worth[at, supports] = -1
+        # A place that is worth nothing is not filled.
+        most = worth.max(axis=1)
+        result: Array = (most >= least) & (most > 0)
+        return result
 
     def exchanged(self, W: Array, values: Array, *, sure: bool = False) -> list[Found]:
         """Exchange two features of each row while that helps; promising pairs are tried together.
@@ -245,27 +255,27 @@ class _Problem:
 
         ``sure``: only those where that is a gain.
         """
-        w, value = found.w, found.value
-        inside = w != 0
-        movable, free = inside.copy(), ~inside
-        movable[self.constraint.forced] = False
-        free[self.constraint.forbidden] = False
-        support, leaving, entering = inside.nonzero()[0], movable.nonzero()[0], free.nonzero()[0]
-        if not leaving.size or not entering.size:
+        w, value, A = found.w, found.value, self.A
+        support = leaving = w.nonzero()[0]
+        if self.constraint.forced.size:
+            leaving = np.setdiff1d(support, self.constraint.forced)
+        if not leaving.size:
             return np.empty((0, self.k), dtype=np.intp)
-        variance, image, left = self.A.diagonal(), w @ self.A, w[leaving]
+        variance, image, left = A.diagonal(), w @ A, w[leaving]
         # Of one feature that is nearly all of it rounding is left, and no room to divide by.
-        rest = np.maximum(1 - left * left, np.finfo(w.dtype).eps)
+        rest = np.maximum(1 - left * left, self.eps)
         kept = (value - 2 * left * image[leaving] + left * left * variance[leaving]) / rest
-        cross = image[entering, None] - self.A[entering[:, None], leaving] * left
+        cross = image[:, None] - A[:, leaving] * left
         if self.constraint.nonnegative:
             cross = np.maximum(cross, 0)
-        half = (kept - variance[entering, None]) / 2
+        half = (kept - variance[:, None]) / 2
         bound = kept - half + np.sqrt(half * half + cross * cross / rest)
-        pairs = np.argsort(-bound, axis=None, kind="stable")[:N_NEIGHBOURS]
-        if sure:
-            pairs = pairs[bound.ravel()[pairs] > value * self.gain]
-        joins, goes = entering[pairs // leaving.size], leaving[pairs % leaving.size]
+        bound[support] = bound[self.constraint.forbidden] = -np.inf
+        bound = bound.ravel()
+        # Those are all open that are above this; a sure gain is one at once.
+        pairs = (bound > (value * self.gain if sure else -np.inf)).nonzero()[0]
+        pairs = pairs[np.argsort(-bound[pairs], kind="stable")[:N_NEIGHBOURS]]
+        joins, goes = pairs // leaving.size, leaving[pairs % leaving.size]
         supports = np.where(support == goes[:, None], joins[:, None], support)
         supports.sort(axis=1)
         result: Array = supports
@@ -274,16 +284,18 @@ class _Problem:
     def on_supports(self, supports: Support) -> tuple[Array, Array]:
         """The best loadings on each support, and their variances."""
         W = np.zeros((len(supports), self.A.shape[0]), dtype=self.A.dtype)
-        values = np.zeros(len(supports))
-        alone = np.ones(len(supports), dtype=bool)
-        if self.k <= BATCHED:
+        if self.k > BATCHED:
+            values, alone = np.zeros(len(supports)), np.ones(len(supports), dtype=bool)
+        else:
             found, vectors = np.linalg.eigh(self.A[supports[:, :, None], supports[:, None, :]])
             v = vectors[:, :, -1]
-            v = v * np.where(v.sum(axis=1) < 0, -1, 1)[:, None].astype(v.dtype)
+            v = np.where(v.sum(axis=1)[:, None] < 0, -v, v)
             W[np.arange(len(W))[:, None], supports] = v
-            values[:] = found[:, -1]
+            values = found[:, -1].astype(np.float64)
+            if not self.constraint.nonnegative:
+                return W, values
             # Without negative entries this is the best non-negative answer as well.
-            alone = (v < 0).any(axis=1) if self.constraint.nonnegative else ~alone
+            alone = (v < 0).any(axis=1)
         if alone.any():
             self.climb(supports, alone, W, values)
         return W, values
