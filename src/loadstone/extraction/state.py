@@ -21,7 +21,8 @@ from loadstone.solvers.search.few_places import best_features, best_pairs, pairs
 from loadstone.solvers.search.finish import Found
 from loadstone.solvers.search.restricted import FEW_FEATURES
 from loadstone.solvers.search.standing import may_climb
-from loadstone.solvers.search.tiny import BATCHED, is_tiny
+from loadstone.solvers.search.tiny import is_tiny
+from loadstone.solvers.search.tiny_ends import BATCHED
 
 #: Largest ratio of a score's variance to what others leave of it, for an inverse to have digits.
 MOST_DEPENDENT = 1e6

@@ -34,6 +34,8 @@ from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 GAIN = 1e-5
 #: What is seen of it at a first look, where there are few features.
 FIRST = GAIN / 4
+#: Places up to which the ends of all climbs are known at a look.
+KNOWN_AT_A_LOOK = 2
 #: Rounds over all components; two are the rule.
 MAX_ROUNDS = 6
 #: Share of a rival that has to be there after one round.
@@ -91,7 +93,9 @@ def warm_refine(
     if r < 2 or rule.equations(constraints[0]):
         return Refined(loadings, settled=False)
     state = State.of(S, loadings, alike=_alike(constraints))
-    look = state.blind
+    # Ends of few places are known at a look; elsewhere it pays once a climb was in vain.
+    eager = n_places(constraints[0]) <= KNOWN_AT_A_LOOK
+    look = _look(state, constraints[0]) if eager else state.blind
     refused = n_settled = 0
     apart = is_disjoint(state.W)
     for step in range(MAX_ROUNDS * r):
@@ -103,13 +107,17 @@ def warm_refine(
         if better is not None:
             state, refused, n_settled = better, 0, 0
             apart = apart and _is_alone(state.W, j)
-            look = state.blind
+            look = _look(state, constraints[0]) if eager else state.blind
         elif look is state.blind and refused == 1:
-            look = state.first_look(constraints[0], FIRST * state.total)
+            look = _look(state, constraints[0])
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:
             break
     return Refined(state.ordered(), refused == n_settled == r, state.total, apart)
+
+
+def _look(state: State, constraint: Constraint) -> FirstLook:
+    return state.first_look(constraint, FIRST * state.total)
 
 
 def is_disjoint(W: Array) -> bool:
