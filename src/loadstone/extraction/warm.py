@@ -36,6 +36,8 @@ GAIN = 1e-5
 FIRST = GAIN / 4
 #: Places up to which the ends of all climbs are known at a look.
 KNOWN_AT_A_LOOK = 2
+#: Components from which on one look costs less than climbs in vain.
+WORTH_A_LOOK = 5
 #: Rounds over all components; two are the rule.
 MAX_ROUNDS = 6
 #: Share of a rival that has to be there after one round.
@@ -108,7 +110,7 @@ def warm_refine(
             state, refused, n_settled = better, 0, 0
             apart = apart and _is_alone(state.W, j)
             look = _look(state, constraints[0]) if eager else state.blind
-        elif look is state.blind and refused == 1:
+        elif look is state.blind and refused == 1 and r >= WORTH_A_LOOK:
             look = _look(state, constraints[0])
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:

@@ -13,7 +13,7 @@ from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.search.em_support import EM_STEPS, EM_TOL
 from loadstone.solvers.search.few_places import best_pair
 from loadstone.solvers.search.finish import Found, best_of
-from loadstone.solvers.search.tiny_ends import Ends
+from loadstone.solvers.search.tiny_ends import BATCHED, Ends, stays
 
 #: Features up to which this search is used.
 TINY = 64
@@ -79,9 +79,13 @@ def tiny_climb(
     S: ExplicitCovariance, w: Array, constraint: LoadingConstraint, *, sure: bool = False
 ) -> Found:
     """Where polishing and exchanges from ``w`` end; ``sure`` for those exchanges that must gain."""
-    problem = Ends(S, constraint)
     support = w.nonzero()[0]
     filled = support.size == constraint.size
+    if filled and sure and not constraint.nonnegative and support.size <= BATCHED:
+        found = stays(S.matrix, support, constraint)
+        if found is not None:
+            return found
+    problem = Ends(S, constraint)
     ends = problem.polished(support[None] if filled else problem.top(w[None]))
     return problem.found(problem.exchanged(ends, sure=sure)[0])
 

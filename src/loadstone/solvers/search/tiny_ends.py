@@ -246,3 +246,32 @@ class Ends:
             norms = np.sqrt(np.einsum("ij,ij->i", step, step))
             V = np.where(norms[:, None] > 0, step / np.where(norms > 0, norms, 1)[:, None], V)
         return V, np.einsum("ij,ij->i", V @ self.A, V)
+
+
+def stays(A: Array, support: Support, constraint: LoadingConstraint) -> Found | None:
+    """The best signed loadings on a support that fills all places, where a climb ends with them.
+
+    Most climbs of components that are refined together go nowhere else. The eigenvalue on
+    span{w without i, e_j} is above t where ``(t - a)(t - b) < c^2``, with a and b the variances of
+    the two directions and c what they share, or where b is: no root is taken.
+    """
+    values, vectors = np.linalg.eigh(A[support[:, None], support])
+    value, v = float(values[-1]), vectors[:, -1]
+    if v.sum() < 0:
+        v = -v
+    w = np.zeros(len(A), dtype=A.dtype)
+    w[support] = v
+    image, variance = w @ A, A.diagonal()
+    worth, fixed = np.abs(image), np.isin(support, constraint.forced)
+    least = np.where(fixed, np.inf, worth[support]).min() if fixed.any() else worth[support].min()
+    worth[support] = worth[constraint.forbidden] = -1
+    if worth.max() >= least:
+        return None
+    enough = value * (1 + float(np.finfo(A.dtype).eps))
+    squares = v * v
+    room = enough - value + squares * (2 * value - enough - variance[support])
+    shared = image[:, None] - A[:, support] * v
+    gains = shared * shared > room * (enough - variance)[:, None]
+    gains[:, fixed] = False
+    gains[support] = gains[constraint.forbidden] = False
+    return None if gains.any() else Found(w, value)
