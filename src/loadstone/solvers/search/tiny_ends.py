@@ -79,8 +79,9 @@ class Ends:
         paths = [([key], [at]) for key, at in zip(keys, here.tolist(), strict=True)]
         rows = np.arange(len(keys))
         for _ in range(N_ROUNDS):
-            R = self.W[here] @ self.A
-            changed = self.turns(R, supports)
+            V = self.W[here]
+            R = V @ self.A
+            changed = self.turns(V, R, supports)
             if not changed.any():
                 break
             rows, here, supports = rows[changed], here[changed], self.top(R[changed])
@@ -100,14 +101,18 @@ class Ends:
                 self._ends.update(dict.fromkeys(passed, places[-1]))
         return found
 
-    def turns(self, R: Array, supports: Support) -> Array:
-        """Which rows would rather fill other places than those of their support."""
-        worth, at = self.worth(R), np.arange(len(R))[:, None]
+    def turns(self, V: Array, R: Array, supports: Support) -> Array:
+        """Which rows of ``V``, on their supports, would rather fill other places."""
+        at = np.arange(len(R))[:, None]
+        if self.constraint.nonnegative:
+            # Places may be empty, and are filled where that is worth something.
+            top = self.top(R)
+            empty: Array = ((V[at, top] == 0) & (R[at, top] > 0)).any(axis=1)
+            return empty
+        worth = self.worth(R)
         least = worth[at, supports].min(axis=1)
         worth[at, supports] = -1
-        # A place that is worth nothing is not filled.
-        most = worth.max(axis=1)
-        result: Array = (most >= least) & (most > 0)
+        result: Array = worth.max(axis=1) >= least
         return result
 
     def exchanged(self, ends: list[int], *, sure: bool = False) -> list[int]:
