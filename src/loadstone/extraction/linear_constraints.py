@@ -21,6 +21,7 @@ from loadstone.covariance import (
     Support,
     leading_eigenpairs,
 )
+from loadstone.covariance.symmetric import leading_pairs
 
 __all__ = [
     "LARGE",
@@ -105,8 +106,7 @@ def _solve_each(S: Covariance, C: Array, supports: Sequence[Support]) -> tuple[A
 def _leading(matrices: Array) -> tuple[Array, Array]:
     """Leading eigenvalue and eigenvector of each matrix of a stack."""
     if matrices.shape[1] <= LARGE:
-        values, vectors = np.linalg.eigh(matrices)
-        return values[:, -1], vectors[:, :, -1]
+        return leading_pairs(matrices)
     pairs = [leading_eigenpairs(ExplicitCovariance((A + A.T) / 2), 1) for A in matrices]
     return np.array([v[0] for v, _ in pairs]), np.stack([V[:, 0] for _, V in pairs])
 

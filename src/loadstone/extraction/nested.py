@@ -164,7 +164,7 @@ def moved_apart(
     kept = W[:, :1]
     for j in range(1, W.shape[1]):
         w = W[:, j]
-        if rule.broken_promise(S, np.column_stack([kept, w])) > 0.0:
+        if not rule.allows_beside(S, kept, w):
             left = without_components(S, kept)
             found = _beside(left, w[:, None], kept, constraints[j], rule)
             if found is None:

@@ -137,6 +137,18 @@ class Orthogonality:
             return max(0.0, float(R.max(initial=0.0)) - max(UNCORRELATED_TOL, rounding))
         return 0.0
 
+    def allows_beside(self, S: Covariance, others: Array, w: Array) -> bool:
+        """Whether ``w`` relates as asked to components that relate so to one another."""
+        if self.kind == "none":
+            return True
+        if self.kind == "disjoint":
+            return not others[w != 0].any()
+        if self.kind == "quasi":
+            rounding = 16.0 * float(np.finfo(w.dtype).eps)
+            cosines = np.abs(others.T.astype(np.float64, copy=False) @ w)
+            return bool(cosines.max(initial=0.0) <= self.largest_cosine + rounding)
+        return self.broken_promise(S, np.column_stack([others, w])) == 0.0
+
     def exhausted(self, loadings: Array) -> str:
         """Why no component follows ``loadings``, as a sentence."""
         if self.kind == "none" or loadings.shape[1] == 0:

@@ -155,7 +155,7 @@ def _climbed(
     if rule.kind == "none":
         return better, False
     others = np.delete(state.W, j, axis=1)
-    if rule.broken_promise(state.S, np.column_stack([others, free.w])) == 0.0:
+    if rule.allows_beside(state.S, others, free.w):
         return better, False
     within = _within(state.left_for(j), w, others, constraint, rule)
     return _improved(state, j, within, enough), False

@@ -12,6 +12,7 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, ExplicitCovariance, Support
+from loadstone.covariance.symmetric import leading_pair, leading_pairs
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.search.finish import Found
 
@@ -21,7 +22,7 @@ N_EXCHANGES, N_NEIGHBOURS = 20, 8
 N_POWER, WORTH_FINISHING = 20, 1e-3
 #: Polishing rounds.
 N_ROUNDS = 10
-#: Largest support whose eigenpairs are found in a batch.
+#: Largest support whose eigenpairs are found at once.
 BATCHED = 48
 
 
@@ -208,11 +209,9 @@ class Ends:
         if self.k > BATCHED:
             values, alone = np.zeros(len(supports)), np.ones(len(supports), dtype=bool)
         else:
-            found, vectors = np.linalg.eigh(self.A[supports[:, :, None], supports[:, None, :]])
-            v = vectors[:, :, -1]
+            values, v = leading_pairs(self.A[supports[:, :, None], supports[:, None, :]])
             v = np.where(v.sum(axis=1)[:, None] < 0, -v, v)
             W[np.arange(len(W))[:, None], supports] = v
-            values = found[:, -1].astype(np.float64)
             if not self.constraint.nonnegative:
                 return W, values, np.ones(len(W), dtype=bool)
             # Without negative entries this is the best non-negative answer as well.
@@ -260,8 +259,7 @@ def stays(A: Array, support: Support, constraint: LoadingConstraint) -> Found | 
     span{w without i, e_j} is above t where ``(t - a)(t - b) < c^2``, with a and b the variances of
     the two directions and c what they share, or where b is: no root is taken.
     """
-    values, vectors = np.linalg.eigh(A[support[:, None], support])
-    value, v = float(values[-1]), vectors[:, -1]
+    value, v = leading_pair(A[support[:, None], support])
     if v.sum() < 0:
         v = -v
     w = np.zeros(len(A), dtype=A.dtype)
