@@ -141,34 +141,29 @@ class SupportTable:
         return Candidate(scattered(self.S, support, loadings[0]), float(values[0]))
 
     def _scan(self, C: Array, factor: Array) -> int:
-        """The support with the highest ``factor * value``; -1 where none is positive.
-
-        Among equals it is the one with the highest bound, and then the first one.
-        """
-        S = ExplicitCovariance(self.matrix)
-        open_ = self._open(S, C, factor)
+        """A support with the highest ``factor * value``; -1 where none is positive."""
+        S, rough = ExplicitCovariance(self.matrix), factor * self.rough_bounds
+        n_tried = min(FIRST_BATCH, rough.size)
+        tried = np.argpartition(-rough, n_tried - 1)[:n_tried]
+        best, winner = self._better(S, C, factor, tried, 0.0, -1)
+        rough[tried] = -np.inf
+        open_ = np.flatnonzero(rough * (1 + ROUNDING) > best)
         bounds = factor[open_] * self._bounds(self.supports[open_])
         order = np.argsort(-bounds, kind="stable")
         bounds, order = bounds[order], open_[order]
-        best, winner, at, width = 0.0, -1, 0, FIRST_BATCH
+        at, width = 0, FIRST_BATCH
         while at < order.size and bounds[at] > best:
-            batch = order[at : at + width]
-            values = factor[batch] * solve_on_supports(S, C, self.supports[batch])[0]
-            top = int(np.argmax(values))
-            if values[top] > best:
-                best, winner = float(values[top]), int(batch[top])
+            best, winner = self._better(S, C, factor, order[at : at + width], best, winner)
             at, width = at + width, 2 * width
         return winner
 
-    def _open(self, S: ExplicitCovariance, C: Array, factor: Array) -> Support:
-        """Supports that can be the best, from a look at those with the highest rough bounds."""
-        rough = factor * self.rough_bounds
-        if rough.size <= FIRST_BATCH:
-            return np.arange(rough.size)
-        tried = np.argpartition(-rough, FIRST_BATCH)[:FIRST_BATCH]
-        values = factor[tried] * solve_on_supports(S, C, self.supports[tried])[0]
-        result: Support = np.flatnonzero(rough * (1 + ROUNDING) >= values.max())
-        return result
+    def _better(
+        self, S: Covariance, C: Array, factor: Array, batch: Support, best: float, winner: int
+    ) -> tuple[float, int]:
+        """The best of a batch, or what was the best before it."""
+        values = factor[batch] * solve_on_supports(S, C, self.supports[batch])[0]
+        top = int(np.argmax(values))
+        return (float(values[top]), int(batch[top])) if values[top] > best else (best, winner)
 
     def _compiled_scan(self, C: Array, factor: Array) -> int:
         """The same, support by support."""
