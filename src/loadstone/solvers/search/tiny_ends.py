@@ -67,6 +67,36 @@ class Ends:
             worth[:, self.constraint.forced] = np.inf
         return worth
 
+    def stays(self, support: Support) -> Found | None:
+        """The best signed loadings on a support that fills all places, where a climb ends with them.
+
+        Most climbs of components that are refined together go nowhere else. The eigenvalue on
+        span{w without i, e_j} is above t where ``(t - a)(t - b) < c^2``, with a and b the variances
+        of the two directions and c what they share, or where b is: no root is taken.
+        """
+        A, forced, forbidden = self.A, self.constraint.forced, self.constraint.forbidden
+        value, v = leading_pair(A[support[:, None], support])
+        if v.sum() < 0:
+            v = -v
+        w = np.zeros(len(A), dtype=A.dtype)
+        w[support] = v
+        self._keep([support.tobytes()], w[None], np.array([value]))
+        image, variance = w @ A, A.diagonal()
+        leaving = np.setdiff1d(support, forced) if forced.size else support
+        if not leaving.size:
+            return Found(w, value)
+        worth = np.abs(image)
+        least = worth[leaving].min()
+        worth[support] = worth[forbidden] = -1
+        if worth.max() >= least:
+            return None
+        left, enough = w[leaving], value * self.gain
+        room = enough - value + left * left * (2 * value - enough - variance[leaving])
+        shared = image[:, None] - A[:, leaving] * left
+        gains = shared * shared > room * (enough - variance)[:, None]
+        gains[support] = gains[forbidden] = False
+        return None if gains.any() else Found(w, value)
+
     def polished(self, supports: Support) -> list[int]:
         """Alternate between the best loadings on each support and the best support for them."""
         keys = [row.tobytes() for row in supports]
@@ -192,9 +222,7 @@ class Ends:
         new = {key: at for at, key in enumerate(keys) if key not in self._solved}
         if new:
             W, values, exact = self.on_supports(supports[list(new.values())])
-            first = len(self.values)
-            self.W, self.values = np.concatenate([self.W, W]), np.append(self.values, values)
-            self._solved.update(zip(new, range(first, len(self.values)), strict=True))
+            self._keep(list(new), W, values)
         places = np.array([self._solved[key] for key in keys])
         if new and not exact.all():
             # Another batch may ask for more digits.
@@ -202,6 +230,13 @@ class Ends:
                 if not is_exact:
                     self.rough.add(self._solved.pop(key))
         return places
+
+    def _keep(self, keys: list[bytes], W: Array, values: Array) -> None:
+        """Remember the loadings on new supports."""
+        first = len(self.values)
+        self.W = np.concatenate([self.W, W]) if first else W
+        self.values = np.concatenate([self.values, values]) if first else values
+        self._solved.update(zip(keys, range(first, len(self.values)), strict=True))
 
     def on_supports(self, supports: Support) -> tuple[Array, Array, Array]:
         """The best loadings on each support, their variances, and which are exact."""
@@ -250,31 +285,3 @@ class Ends:
             norms = np.sqrt(np.einsum("ij,ij->i", step, step))
             V = np.where(norms[:, None] > 0, step / np.where(norms > 0, norms, 1)[:, None], V)
         return V, np.einsum("ij,ij->i", V @ self.A, V)
-
-
-def stays(A: Array, support: Support, constraint: LoadingConstraint) -> Found | None:
-    """The best signed loadings on a support that fills all places, where a climb ends with them.
-
-    Most climbs of components that are refined together go nowhere else. The eigenvalue on
-    span{w without i, e_j} is above t where ``(t - a)(t - b) < c^2``, with a and b the variances of
-    the two directions and c what they share, or where b is: no root is taken.
-    """
-    value, v = leading_pair(A[support[:, None], support])
-    if v.sum() < 0:
-        v = -v
-    w = np.zeros(len(A), dtype=A.dtype)
-    w[support] = v
-    image, variance = w @ A, A.diagonal()
-    worth, fixed = np.abs(image), np.isin(support, constraint.forced)
-    least = np.where(fixed, np.inf, worth[support]).min() if fixed.any() else worth[support].min()
-    worth[support] = worth[constraint.forbidden] = -1
-    if worth.max() >= least:
-        return None
-    enough = value * (1 + float(np.finfo(A.dtype).eps))
-    squares = v * v
-    room = enough - value + squares * (2 * value - enough - variance[support])
-    shared = image[:, None] - A[:, support] * v
-    gains = shared * shared > room * (enough - variance)[:, None]
-    gains[:, fixed] = False
-    gains[support] = gains[constraint.forbidden] = False
-    return None if gains.any() else Found(w, value)
