@@ -7,11 +7,11 @@ j that is ``S_j = R + p_j p_j'`` with ``p_j = S W h_j / sqrt(H_jj)``: one invers
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dposv, dpstrf
 
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance
@@ -90,8 +90,8 @@ class State:
         """``H``; None where components depend on one another."""
         if not self.independent:
             return None
-        H: Array = np.linalg.inv(self.G)
-        return (H + H.T) / 2
+        _, H, info = dposv(self.G, _identity(len(self.G)), lower=1)
+        return None if info else H
 
     @cached_property
     def left_by_all(self) -> tuple[Array, Array, Array] | None:
@@ -105,7 +105,7 @@ class State:
         if not 0 < (each * self.G.diagonal()).max() <= MOST_DEPENDENT:
             return None
         B = self.SW @ H.astype(self.SW.dtype, copy=False)
-        P = B.T / np.sqrt(each).astype(B.dtype, copy=False)[:, None]
+        P = (B / np.sqrt(each).astype(B.dtype, copy=False)).T
         R = self.S.matrix - B @ self.SW.T
         # Rounding below zero is cut off, as a deflated covariance does.
         variances = R.reshape(-1)[:: len(R) + 1]
@@ -129,13 +129,14 @@ class State:
         """What is seen of all climbs at once, where there are few features; they must gain something."""
         if not isinstance(constraint, LoadingConstraint) or not self.alike or not is_tiny(self.S):
             return self.blind
-        if constraint.size > BATCHED or self.left_by_all is None:
+        size, left = constraint.size, self.left_by_all
+        if size > BATCHED or left is None:
             return self.blind
-        R, P, values = self.left_by_all
-        if constraint.size > 2:
+        R, P, values = left
+        if size > 2:
             return FirstLook(may_climb(R, P, self.W.T, constraint, least).tolist())
         variances = R.diagonal() + P * P
-        if constraint.size == 1:
+        if size == 1:
             ends = best_features(variances, constraint)
         else:
             first, second = pairs_of(len(R))
@@ -156,6 +157,13 @@ class State:
         """Those that explain most first, where the constraints do not care."""
         result: Array = self.W[:, self.order]
         return result
+
+
+@lru_cache(maxsize=16)
+def _identity(n: int) -> Array:
+    identity = np.eye(n)
+    identity.setflags(write=False)
+    return identity
 
 
 def _pivots(G: Array) -> tuple[float, int]:
@@ -184,4 +192,6 @@ def _greedy_order(G: Array) -> list[int]:
         left -= column[:, None] * column
         # Rounding does not let one come twice.
         left[best] = left[:, best] = 0
-    return order + [j for j in range(len(G)) if j not in order]
+    if len(order) < len(G):
+        order += [j for j in range(len(G)) if j not in order]
+    return order

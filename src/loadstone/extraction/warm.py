@@ -97,7 +97,7 @@ def warm_refine(
     state = State.of(S, loadings, alike=_alike(constraints))
     # Ends of few places are known at a look; elsewhere it pays once a climb was in vain.
     eager = n_places(constraints[0]) <= KNOWN_AT_A_LOOK
-    look = _look(state, constraints[0]) if eager else state.blind
+    look = state.first_look(constraints[0], FIRST * state.total) if eager else state.blind
     refused = n_settled = 0
     apart = is_disjoint(state.W)
     for step in range(MAX_ROUNDS * r):
@@ -109,17 +109,13 @@ def warm_refine(
         if better is not None:
             state, refused, n_settled = better, 0, 0
             apart = apart and _is_alone(state.W, j)
-            look = _look(state, constraints[0]) if eager else state.blind
+            look = state.first_look(constraints[0], FIRST * state.total) if eager else state.blind
         elif look is state.blind and refused == 1 and r >= WORTH_A_LOOK:
-            look = _look(state, constraints[0])
+            look = state.first_look(constraints[0], FIRST * state.total)
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:
             break
     return Refined(state.ordered(), refused == n_settled == r, state.total, apart)
-
-
-def _look(state: State, constraint: Constraint) -> FirstLook:
-    return state.first_look(constraint, FIRST * state.total)
 
 
 def is_disjoint(W: Array) -> bool:

@@ -250,7 +250,7 @@ class Ends:
             if not self.constraint.nonnegative:
                 return W, values, np.ones(len(W), dtype=bool)
             # Without negative entries this is the best non-negative answer as well.
-            alone = (v < 0).any(axis=1)
+            alone = np.any(v < 0, axis=1)
         exact = ~alone
         if alone.any():
             exact[self.climb(supports, alone, W, values)] = True
