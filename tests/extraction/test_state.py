@@ -98,3 +98,44 @@ def test_a_climb_says_whether_components_ever_shared_a_feature() -> None:
         refined = warm_refine(S, start, constraints, Orthogonality("none"))
         assert refined.apart is expected
         assert refined.total == pytest.approx(9.0)
+
+
+def test_equal_components_keep_their_order() -> None:
+    S = ExplicitCovariance(np.diag([2.0, 1.0, 1.0, 3.0, 1.0]))
+    state = State.of(S, np.eye(5), alike=True)
+    assert state.order == [3, 0, 1, 2, 4]
+    assert state.total == pytest.approx(8.0)
+
+
+def test_components_that_add_nothing_come_last() -> None:
+    S, W = _components(0)
+    W = np.column_stack([W[:, :2], W[:, 0], W[:, 2]])
+    state = State.of(S, W, alike=True)
+    assert not state.independent
+    assert state.order[-1] in (0, 2)
+    alone = State.of(S, W[:, [0, 1, 3]], alike=True)
+    assert state.total == pytest.approx(alone.total, rel=1e-9)
+
+
+def test_a_look_is_taken_once_a_climb_was_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((40, 20)) + 2 * rng.standard_normal((40, 1)) * (rng.random(20) < 0.4)
+    S, constraint = ExplicitCovariance(Z.T @ Z), LoadingConstraint(20, 4)
+    start = constraint.best_loading(np.linalg.eigh(S.matrix)[1][:, -6:])
+    seen = {"looks": 0, "states": 0}
+    look, replaced = State.first_look, State.replaced
+
+    def counted_look(self: State, constraint: LoadingConstraint, least: float) -> object:
+        seen["looks"] += 1
+        return look(self, constraint, least)
+
+    def counted_state(self: State, j: int, w: Array) -> State:
+        seen["states"] += 1
+        return replaced(self, j, w)
+
+    monkeypatch.setattr(State, "first_look", counted_look)
+    monkeypatch.setattr(State, "replaced", counted_state)
+    refined = warm_refine(S, start, [constraint] * 6, Orthogonality("none"))
+    assert refined.total is not None
+    assert refined.total > State.of(S, start, alike=True).total
+    assert 1 <= seen["looks"] <= seen["states"] / 2

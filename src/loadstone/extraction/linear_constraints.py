@@ -168,7 +168,7 @@ def _power(
             break
         block = np.zeros((S.n_features, kept.size), dtype=S.dtype)
         for column, i in enumerate(kept):
-            block[supports[i], column] = loadings[i]
+            block[:, column] = scattered(S, supports[i], loadings[i])
             best[supports[i].tobytes()] = Candidate(block[:, column], float(values[i]))
         W = _gradient(S @ block, C, block)
     return sorted(best.values(), key=lambda candidate: -candidate.value)
