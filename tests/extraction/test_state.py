@@ -117,25 +117,8 @@ def test_components_that_add_nothing_come_last() -> None:
     assert state.total == pytest.approx(alone.total, rel=1e-9)
 
 
-def test_a_look_is_taken_once_a_climb_was_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    Z = rng.standard_normal((40, 20)) + 2 * rng.standard_normal((40, 1)) * (rng.random(20) < 0.4)
-    S, constraint = ExplicitCovariance(Z.T @ Z), LoadingConstraint(20, 4)
-    start = constraint.best_loading(np.linalg.eigh(S.matrix)[1][:, -6:])
-    seen = {"looks": 0, "states": 0}
-    look, replaced = State.first_look, State.replaced
-
-    def counted_look(self: State, constraint: LoadingConstraint, least: float) -> object:
-        seen["looks"] += 1
-        return look(self, constraint, least)
-
-    def counted_state(self: State, j: int, w: Array) -> State:
-        seen["states"] += 1
-        return replaced(self, j, w)
-
-    monkeypatch.setattr(State, "first_look", counted_look)
-    monkeypatch.setattr(State, "replaced", counted_state)
-    refined = warm_refine(S, start, [constraint] * 6, Orthogonality("none"))
-    assert refined.total is not None
-    assert refined.total > State.of(S, start, alike=True).total
-    assert 1 <= seen["looks"] <= seen["states"] / 2
+def test_climbs_of_more_places_are_not_known_before() -> None:
+    S, W = _components(1)
+    look = State.of(S, W, alike=True).first_look(LoadingConstraint(8, 3), 0.0)
+    assert look.ends is None
+    assert all(look.may_climb)

@@ -20,9 +20,7 @@ from loadstone.metrics import adjusted_from_scores
 from loadstone.solvers.search.few_places import best_features, best_pairs, pairs_of
 from loadstone.solvers.search.finish import Found
 from loadstone.solvers.search.restricted import FEW_FEATURES
-from loadstone.solvers.search.standing import may_climb
 from loadstone.solvers.search.tiny import is_tiny
-from loadstone.solvers.search.tiny_ends import BATCHED
 
 #: Largest ratio of a score's variance to what others leave of it, for an inverse to have digits.
 MOST_DEPENDENT = 1e6
@@ -126,15 +124,16 @@ class State:
         return FirstLook([True] * self.W.shape[1])
 
     def first_look(self, constraint: Constraint, least: float) -> FirstLook:
-        """What is seen of all climbs at once, where there are few features; they must gain something."""
+        """Where all climbs of one or two places end, among few features; they must gain something.
+
+        With more places a climb that ends where it begins costs less than its share of a look.
+        """
         if not isinstance(constraint, LoadingConstraint) or not self.alike or not is_tiny(self.S):
             return self.blind
-        size, left = constraint.size, self.left_by_all
-        if size > BATCHED or left is None:
+        size = constraint.size
+        if size > 2 or self.left_by_all is None:
             return self.blind
-        R, P, values = left
-        if size > 2:
-            return FirstLook(may_climb(R, P, self.W.T, constraint, least).tolist())
+        R, P, values = self.left_by_all
         variances = R.diagonal() + P * P
         if size == 1:
             ends = best_features(variances, constraint)

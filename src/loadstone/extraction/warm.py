@@ -32,12 +32,8 @@ from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 
 #: Rise of the total, as a share of it, that counts as a gain.
 GAIN = 1e-5
-#: What is seen of it at a first look, where there are few features.
+#: What is seen of it at a first look, where there are few features and places.
 FIRST = GAIN / 4
-#: Places up to which the ends of all climbs are known at a look.
-KNOWN_AT_A_LOOK = 2
-#: Components from which on one look costs less than climbs in vain.
-WORTH_A_LOOK = 5
 #: Rounds over all components; two are the rule.
 MAX_ROUNDS = 6
 #: Share of a rival that has to be there after one round.
@@ -95,9 +91,7 @@ def warm_refine(
     if r < 2 or rule.equations(constraints[0]):
         return Refined(loadings, settled=False)
     state = State.of(S, loadings, alike=_alike(constraints))
-    # Ends of few places are known at a look; elsewhere it pays once a climb was in vain.
-    eager = n_places(constraints[0]) <= KNOWN_AT_A_LOOK
-    look = state.first_look(constraints[0], FIRST * state.total) if eager else state.blind
+    look = state.first_look(constraints[0], FIRST * state.total)
     refused = n_settled = 0
     apart = is_disjoint(state.W)
     for step in range(MAX_ROUNDS * r):
@@ -109,8 +103,6 @@ def warm_refine(
         if better is not None:
             state, refused, n_settled = better, 0, 0
             apart = apart and _is_alone(state.W, j)
-            look = state.first_look(constraints[0], FIRST * state.total) if eager else state.blind
-        elif look is state.blind and refused == 1 and r >= WORTH_A_LOOK:
             look = state.first_look(constraints[0], FIRST * state.total)
         hopeless = step == r - 1 and state.total < WITHIN_REACH * rival
         if refused == r or hopeless:
