@@ -124,8 +124,13 @@ def summary(found: list[dict[str, object]]) -> str:
     exceptions = [
         [cell["cell"] for cell in found if not cell[kind]] for kind in ("relations", "efforts")
     ]
+    ratios: dict[str, list[float]] = {}
+    for cell in found:
+        ratios.setdefault(str(cell["cell"]).split()[0], []).append(float(cell["refined/not"]))
+    times = [[name, np.mean(each), np.max(each)] for name, each in ratios.items()]
     return (
         f"{table(['rule', 'adjusted / best, mean', 'worst'], rows)}\n"
+        f"{table(['data', 'refined / not, mean', 'worst'], times)}\n"
         f"CPU time with refinement / without, sum: {with_refinement / without:.3f}, "
         f"median of cells: {np.median([cell['refined/not'] for cell in found]):.3f}\n"
         f"exceptions among {len(found)} cells: relations {exceptions[0]}, efforts {exceptions[1]}"

@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of, leading_eigenpairs
-from loadstone.extraction.linear_constraints import (
-    SupportTable,
-    climb,
-    solve_on_supports,
-)
+from loadstone.extraction.linear_constraints import climb, solve_on_supports
 from loadstone.extraction.linear_constraints_kernels import scan_supports
+from loadstone.extraction.support_table import SupportTable
 
 
 def random_covariance(seed, n=8):
@@ -138,3 +135,13 @@ def test_no_solution_where_the_equations_leave_only_zero():
     S = random_covariance(7)
     assert climb(S, np.eye(8), LoadingConstraint(8, 3), np.eye(8)) is None
     assert SupportTable.of(S, LoadingConstraint(8, 3)).best(np.eye(8)) is None
+
+
+def test_what_rounding_leaves_of_a_zero_is_no_loading():
+    # Two equations about two of the features leave nothing of either.
+    S, C = random_covariance(0), np.zeros((8, 2))
+    C[[4, 5], 0], C[[4, 5, 6], 1] = [0.6, 0.8], [0.36, -0.48, 0.8]
+    start = np.r_[np.full(6, 1e3), 0, 0][:, None]
+    found = climb(S, C, LoadingConstraint(8, 6, forbidden=np.array([6, 7])), start, n_polished=0)
+    np.testing.assert_array_equal(np.flatnonzero(found.w), [0, 1, 2, 3])
+    assert found.value == pytest.approx(np.linalg.eigvalsh(S.matrix[:4, :4])[-1])

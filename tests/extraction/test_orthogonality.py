@@ -12,11 +12,11 @@ from loadstone.extraction.orthogonality import (
     ORTHOGONALITIES,
     Orthogonality,
     orthogonality_violation,
-    without_components,
 )
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.extraction.quasi_orthogonal_kernels import climb_in_cone
 from loadstone.extraction.refine import refine
+from loadstone.extraction.schur import without_components
 from loadstone.metrics import adjusted_variance, marginal_variance
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.truncated_power import TruncatedPower
@@ -241,3 +241,38 @@ def test_a_single_component_is_left_alone():
     rule = Orthogonality("strict")
     kept = refine(S, w, [LoadingConstraint(3, 1)], rule, simple_search(), np.random.default_rng(0))
     assert kept is w
+
+
+@pytest.mark.parametrize("kind", ORTHOGONALITIES)
+def test_one_more_component_is_allowed_where_all_of_them_keep_the_promise(kind):
+    rule = Orthogonality(kind, 70.0)
+    answers = set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        Z = rng.standard_normal((30, 8))
+        S = ExplicitCovariance(Z.T @ Z)
+        W = np.zeros((8, 3))
+        for j, w in enumerate(W.T):
+            # Apart, or by chance at some features in common.
+            places = np.arange(2 * j, 2 * j + 2) if seed % 3 == 0 else rng.choice(8, 3, False)
+            w[places] = rng.standard_normal(places.size)
+        W /= np.linalg.norm(W, axis=0)
+        if kind == "uncorrelated" and seed % 2:
+            W = np.linalg.eigh(S.matrix)[1][:, :3]
+        if rule.broken_promise(S, W[:, :2]) > 0:
+            continue
+        expected = rule.broken_promise(S, W) == 0
+        assert rule.allows_beside(S, W[:, :2], W[:, 2]) == expected
+        answers.add(expected)
+    assert True in answers
+
+
+def test_what_few_features_leave_is_a_matrix():
+    rng = np.random.default_rng(0)
+    Z, W = rng.standard_normal((20, 6)), np.eye(6)[:, :2]
+    S = ExplicitCovariance(Z.T @ Z)
+    left = without_components(S, W)
+    assert isinstance(left, ExplicitCovariance)
+    # Regress the first two features out of the others.
+    rest = Z - Z[:, :2] @ np.linalg.lstsq(Z[:, :2], Z, rcond=None)[0]
+    np.testing.assert_allclose(left.matrix, rest.T @ rest, atol=1e-10)

@@ -80,13 +80,13 @@ def test_climbs_of_few_places_are_known_at_once(size: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_sweep_inverts_the_covariance_of_the_scores(seed: int) -> None:
+def test_the_covariance_of_the_scores_is_inverted_where_it_can_be(seed: int) -> None:
     S, W = _components(seed)
     state = State.of(S, W, alike=True)
-    assert state.H is not None
-    np.testing.assert_allclose(state.H, np.linalg.inv(W.T @ S.matrix @ W), rtol=1e-9)
+    assert state.inverse is not None
+    np.testing.assert_allclose(state.inverse, np.linalg.inv(W.T @ S.matrix @ W), rtol=1e-9)
     W[:, 2] = W[:, 1]
-    assert State.of(S, W, alike=True).H is None
+    assert State.of(S, W, alike=True).inverse is None
 
 
 def test_a_climb_says_whether_components_ever_shared_a_feature() -> None:
@@ -98,3 +98,27 @@ def test_a_climb_says_whether_components_ever_shared_a_feature() -> None:
         refined = warm_refine(S, start, constraints, Orthogonality("none"))
         assert refined.apart is expected
         assert refined.total == pytest.approx(9.0)
+
+
+def test_equal_components_keep_their_order() -> None:
+    S = ExplicitCovariance(np.diag([2.0, 1.0, 1.0, 3.0, 1.0]))
+    state = State.of(S, np.eye(5), alike=True)
+    assert state.order == [3, 0, 1, 2, 4]
+    assert state.total == pytest.approx(8.0)
+
+
+def test_components_that_add_nothing_come_last() -> None:
+    S, W = _components(0)
+    W = np.column_stack([W[:, :2], W[:, 0], W[:, 2]])
+    state = State.of(S, W, alike=True)
+    assert not state.independent
+    assert state.order[-1] in (0, 2)
+    alone = State.of(S, W[:, [0, 1, 3]], alike=True)
+    assert state.total == pytest.approx(alone.total, rel=1e-9)
+
+
+def test_climbs_of_more_places_are_not_known_before() -> None:
+    S, W = _components(1)
+    look = State.of(S, W, alike=True).first_look(LoadingConstraint(8, 3), 0.0)
+    assert look.ends is None
+    assert all(look.may_climb)

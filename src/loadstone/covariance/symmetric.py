@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import LinAlgError, eigh
+from scipy.linalg.lapack import dsyevr, ssyevr
 
 from loadstone.covariance.protocol import Array
 
 #: Side up to which all eigenvalues take no longer than some.
 SMALL = 40
+#: Side up to which all eigenpairs of a stack take no longer than the leading ones, one by one.
+TINY = 5
+#: What finds some eigenpairs, for each precision.
+_SOLVERS = {np.dtype(np.float64): dsyevr, np.dtype(np.float32): ssyevr}
 
 
 def pseudo_inverse(matrix: Array, rcond: float) -> Array:
@@ -46,3 +51,24 @@ def largest_eigenvalue(matrix: Array) -> float:
     except LinAlgError:
         values = np.linalg.eigvalsh(matrix)
     return float(values[-1])
+
+
+def leading_pair(matrix: Array) -> tuple[float, Array]:
+    """The largest eigenvalue of a small matrix and its vector, without a call more than it takes."""
+    n = len(matrix)
+    largest, vector, n_found, _, info = _SOLVERS[matrix.dtype](
+        matrix, range="I", il=n, iu=n, lower=1
+    )
+    if info == 0 and n_found == 1:
+        return float(largest[0]), vector[:, 0]
+    values, vectors = np.linalg.eigh(matrix)
+    return float(values[-1]), vectors[:, -1]
+
+
+def leading_pairs(matrices: Array) -> tuple[Array, Array]:
+    """The same of each matrix of a stack; vectors are rows."""
+    if matrices.shape[1] <= TINY or not len(matrices):
+        values, vectors = np.linalg.eigh(matrices)
+        return values[:, -1].astype(np.float64), vectors[:, :, -1]
+    pairs = [leading_pair(matrix) for matrix in matrices]
+    return np.array([value for value, _ in pairs]), np.stack([v for _, v in pairs])

@@ -9,10 +9,6 @@ searched by constrained power steps and swaps elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -24,23 +20,22 @@ from loadstone.covariance import (
     ExplicitCovariance,
     Support,
     leading_eigenpairs,
-    materialise,
 )
+from loadstone.covariance.symmetric import leading_pairs
 
 __all__ = [
-    "MAX_ENUMERATED",
+    "LARGE",
+    "NEGLIGIBLE",
     "Candidate",
-    "SupportTable",
+    "blocks_of",
     "climb",
     "n_places",
     "scattered",
     "solve_on_supports",
 ]
 
-#: Supports that are enumerated rather than searched.
-MAX_ENUMERATED = 5000
-# Singular values of the equations below this share of their size count as satisfied.
-_NEGLIGIBLE = 1e-11
+#: Singular values of the equations below this share of their size count as satisfied.
+NEGLIGIBLE = 1e-11
 # Loadings below this are zeros with rounding.
 _ROUNDING = 1e-13
 # Features tried as newcomers in a swap, and features tried for leaving; fewer for large
@@ -51,8 +46,8 @@ _SWAP_WORK = 2000
 _STAYS, _JOINS = 100.0, 10.0
 # Features whose covariance is read at once to serve several supports.
 _MAX_POOL = 1024
-# Size from which on a support has its leading eigenvector alone computed, and few starts.
-_LARGE = 128
+#: Size from which on a support has its leading eigenvector alone computed, and few starts.
+LARGE = 128
 
 
 class Candidate(NamedTuple):
@@ -78,12 +73,12 @@ def solve_on_supports(S: Covariance, C: Array, supports: Array) -> tuple[Array, 
         Variances; ``-inf`` where only zero satisfies the equations.
     loadings : ndarray of shape (n_supports, size)
     """
-    blocks = _blocks(S, supports).astype(np.float64)
+    blocks = blocks_of(S, supports).astype(np.float64)
     if C.shape[1] == 0:
         return _leading(blocks)
     left, singular, _ = np.linalg.svd(C[supports], full_matrices=False)
     size = np.linalg.norm(C, axis=0).max()
-    bound = (singular > _NEGLIGIBLE * size).astype(np.float64)
+    bound = (singular > NEGLIGIBLE * size).astype(np.float64)
     left = left * bound[:, None, :]
     free = np.eye(supports.shape[1]) - left @ left.transpose(0, 2, 1)
     values, vectors = _leading(free @ blocks @ free)
@@ -110,14 +105,14 @@ def _solve_each(S: Covariance, C: Array, supports: Sequence[Support]) -> tuple[A
 
 def _leading(matrices: Array) -> tuple[Array, Array]:
     """Leading eigenvalue and eigenvector of each matrix of a stack."""
-    if matrices.shape[1] <= _LARGE:
-        values, vectors = np.linalg.eigh(matrices)
-        return values[:, -1], vectors[:, :, -1]
+    if matrices.shape[1] <= LARGE:
+        return leading_pairs(matrices)
     pairs = [leading_eigenpairs(ExplicitCovariance((A + A.T) / 2), 1) for A in matrices]
     return np.array([v[0] for v, _ in pairs]), np.stack([V[:, 0] for _, V in pairs])
 
 
-def _blocks(S: Covariance, supports: Array) -> Array:
+def blocks_of(S: Covariance, supports: Array) -> Array:
+    """The covariance of the features of each support."""
     if isinstance(S, ExplicitCovariance):
         return S.matrix[supports[:, :, None], supports[:, None, :]]
     pool, place = np.unique(supports, return_inverse=True)
@@ -136,92 +131,6 @@ def scattered(S: Covariance, support: Support, loadings: Array) -> Array:
     return w
 
 
-#: Supports looked at first; each further batch is twice as large.
-FIRST_BATCH = 32
-
-
-@dataclass(frozen=True)
-class SupportTable:
-    """Every support of a given size, with an upper bound that ignores the equations.
-
-    Attributes
-    ----------
-    S : Covariance
-        Where components are sought.
-    supports : ndarray of shape (n_supports, size)
-        One support per row.
-    compiled : bool
-        Whether it is scanned so often that compiling for seconds, in a new process, pays.
-    """
-
-    S: Covariance
-    supports: Array
-    compiled: bool = False
-
-    @classmethod
-    def of(
-        cls, S: Covariance, constraint: Constraint, *, compiled: bool = False
-    ) -> SupportTable | None:
-        """All supports of a cardinality; ``None`` for other constraints, or too many of them."""
-        if not isinstance(constraint, LoadingConstraint):
-            return None
-        allowed = np.setdiff1d(np.arange(S.n_features), constraint.forbidden)
-        free = np.setdiff1d(allowed, constraint.forced)
-        size = constraint.size - constraint.forced.size
-        if comb(free.size, size) > MAX_ENUMERATED:
-            return None
-        chosen = np.array(list(combinations(free, size)), dtype=np.intp).reshape(-1, size)
-        forced = np.repeat(constraint.forced[None, :].astype(np.intp), len(chosen), axis=0)
-        return cls(S, np.sort(np.hstack([forced, chosen]), axis=1), compiled)
-
-    @cached_property
-    def matrix(self) -> Array:
-        """The covariance of the few features there are."""
-        return np.ascontiguousarray(materialise(self.S).matrix, dtype=np.float64)
-
-    @cached_property
-    def bounds(self) -> Array:
-        """Leading eigenvalue on each support."""
-        if self.supports.shape[1] > _LARGE:
-            return solve_on_supports(self.S, np.empty((self.S.n_features, 0)), self.supports)[0]
-        largest: Array = np.linalg.eigvalsh(_blocks(self.S, self.supports).astype(np.float64))
-        return largest[:, -1]
-
-    def best(self, C: Array, discount: Array | None = None) -> Candidate | None:
-        """The best support, or with a ``discount`` on each one a good one picked by chance."""
-        factor = np.ones(len(self.supports)) if discount is None else 1.0 - discount
-        bounds = self.bounds * factor
-        order = np.argsort(-bounds, kind="stable")
-        scan = self._compiled_scan if self.compiled else self._scan
-        winner = scan(C, order, bounds, factor)
-        if winner < 0:
-            return None
-        support = self.supports[winner]
-        values, loadings = solve_on_supports(self.S, C, support[None, :])
-        return Candidate(scattered(self.S, support, loadings[0]), float(values[0]))
-
-    def _scan(self, C: Array, order: Array, bounds: Array, factor: Array) -> int:
-        """The first support with the highest ``factor * value``; -1 where none is positive."""
-        S, best, winner, at, width = ExplicitCovariance(self.matrix), 0.0, -1, 0, FIRST_BATCH
-        while at < order.size and bounds[order[at]] > best:
-            batch = order[at : at + width]
-            values = factor[batch] * solve_on_supports(S, C, self.supports[batch])[0]
-            top = int(np.argmax(values))
-            if values[top] > best:
-                best, winner = float(values[top]), int(batch[top])
-            at, width = at + width, 2 * width
-        return winner
-
-    def _compiled_scan(self, C: Array, order: Array, bounds: Array, factor: Array) -> int:
-        """The same, support by support."""
-        from loadstone.extraction.linear_constraints_kernels import scan_supports
-
-        C = np.ascontiguousarray(C, dtype=np.float64)
-        threshold = _NEGLIGIBLE * np.linalg.norm(C, axis=0).max(initial=0.0)
-        found = scan_supports(self.matrix, C, self.supports, order, bounds, factor, threshold)
-        return int(found[0])
-
-
 def climb(
     S: Covariance, C: Array, constraint: Constraint, starts: Array, n_polished: int = 4
 ) -> Candidate | None:
@@ -230,8 +139,8 @@ def climb(
     Constrained power steps take the whole block along; the best ``n_polished`` columns are
     then improved by swapping single features.
     """
-    if n_places(constraint) > _LARGE:
-        starts, n_polished = starts[:, : _LARGE // 32], 1
+    if n_places(constraint) > LARGE:
+        starts, n_polished = starts[:, : LARGE // 32], 1
     found = _power(S, C, constraint, starts)
     best = found[0] if found and not n_polished else None
     for candidate in found[:n_polished]:
@@ -259,7 +168,7 @@ def _power(
             break
         block = np.zeros((S.n_features, kept.size), dtype=S.dtype)
         for column, i in enumerate(kept):
-            block[supports[i], column] = loadings[i]
+            block[:, column] = scattered(S, supports[i], loadings[i])
             best[supports[i].tobytes()] = Candidate(block[:, column], float(values[i]))
         W = _gradient(S @ block, C, block)
     return sorted(best.values(), key=lambda candidate: -candidate.value)
@@ -273,7 +182,7 @@ def _gradient(SW: Array, C: Array, W: Array) -> Array:
     for j, w in enumerate(W.T):
         support = np.flatnonzero(w)
         residual = SW[support, j] - (w[support] @ SW[support, j]) * w[support]
-        mu = np.linalg.lstsq(C[support], residual, rcond=_NEGLIGIBLE)[0]
+        mu = np.linalg.lstsq(C[support], residual, rcond=NEGLIGIBLE)[0]
         result[:, j] = SW[:, j] - C @ mu
     return result
 

@@ -20,9 +20,11 @@ import numpy as np
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
 from loadstone.extraction.chain import Chains, key_of
-from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb, n_places
-from loadstone.extraction.orthogonality import Orthogonality, without_components
+from loadstone.extraction.linear_constraints import Candidate, climb, n_places
+from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.extraction.schur import without_components
+from loadstone.extraction.support_table import SupportTable
 from loadstone.extraction.together import together_starts
 from loadstone.extraction.warm import GAIN, warm_refine
 from loadstone.metrics import adjusted_variance
@@ -162,7 +164,7 @@ def moved_apart(
     kept = W[:, :1]
     for j in range(1, W.shape[1]):
         w = W[:, j]
-        if rule.broken_promise(S, np.column_stack([kept, w])) > 0.0:
+        if not rule.allows_beside(S, kept, w):
             left = without_components(S, kept)
             found = _beside(left, w[:, None], kept, constraints[j], rule)
             if found is None:

@@ -18,9 +18,11 @@ import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, leading_eigenpairs
-from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb
+from loadstone.extraction.linear_constraints import Candidate, climb
 from loadstone.extraction.penalised_em import best_penalised, least_penalised
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.extraction.schur import without_components
+from loadstone.extraction.support_table import SupportTable
 from loadstone.metrics import score_correlation
 from loadstone.solvers.renormalise import variance_of
 
@@ -29,7 +31,6 @@ __all__ = [
     "Orthogonality",
     "Search",
     "orthogonality_violation",
-    "without_components",
 ]
 
 ORTHOGONALITIES = ("none", "disjoint", "quasi", "strict", "uncorrelated")
@@ -61,16 +62,6 @@ def orthogonality_violation(loadings: Array) -> Array:
     violation = np.abs(W.T @ W)
     np.fill_diagonal(violation, 0.0)
     return violation
-
-
-def without_components(S: Covariance, loadings: Array) -> Covariance:
-    """``S`` with everything removed that the scores of ``loadings`` explain (Schur complement)."""
-    if loadings.shape[1] == 0:
-        return S
-    U = S @ loadings
-    G = loadings.T.astype(np.float64) @ U.astype(np.float64)
-    C = np.linalg.pinv((G + G.T) / 2, rcond=1e-10, hermitian=True)
-    return DeflatedCovariance(S, U, C.astype(S.dtype))
 
 
 @dataclass(frozen=True)
@@ -145,6 +136,18 @@ class Orthogonality:
             np.fill_diagonal(R, 0.0)
             return max(0.0, float(R.max(initial=0.0)) - max(UNCORRELATED_TOL, rounding))
         return 0.0
+
+    def allows_beside(self, S: Covariance, others: Array, w: Array) -> bool:
+        """Whether ``w`` relates as asked to components that relate so to one another."""
+        if self.kind == "none":
+            return True
+        if self.kind == "disjoint":
+            return not others[w != 0].any()
+        if self.kind == "quasi":
+            rounding = 16.0 * float(np.finfo(w.dtype).eps)
+            cosines = np.abs(others.T.astype(np.float64, copy=False) @ w)
+            return bool(cosines.max(initial=0.0) <= self.largest_cosine + rounding)
+        return self.broken_promise(S, np.column_stack([others, w])) == 0.0
 
     def exhausted(self, loadings: Array) -> str:
         """Why no component follows ``loadings``, as a sentence."""

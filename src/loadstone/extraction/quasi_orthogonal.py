@@ -15,6 +15,7 @@ import numpy as np
 
 from loadstone.constraints import Constraint, filled_support
 from loadstone.covariance import Array, Covariance, ExplicitCovariance
+from loadstone.covariance.symmetric import leading_pair
 from loadstone.extraction.linear_constraints import Candidate, scattered, solve_on_supports
 from loadstone.solvers.renormalise import cone_leading
 
@@ -95,12 +96,13 @@ def _penalised(
     scale = float(np.trace(block))
     if not scale > 0.0:
         return None
-    w = _leading(block, V, 0.0, guess, signs)
+    overlap = V @ V.T
+    w = _leading(block, overlap, 0.0, guess, signs)
     if V.shape[1] == 0 or np.abs(V.T @ w).max() <= limit:
         return _on_support(block, V, w, 0.0)
     low, high = 0.0, 1e-3 * scale
     while True:
-        w = _leading(block, V, high, guess, signs)
+        w = _leading(block, overlap, high, guess, signs)
         if np.abs(V.T @ w).max() <= limit:
             break
         low, high = high, 8.0 * high
@@ -109,7 +111,7 @@ def _penalised(
     best = _on_support(block, V, w, high)
     while high > _PENALTY_RATIO * max(low, 1e-6 * scale):
         middle = np.sqrt(max(low, 1e-6 * scale) * high)
-        w = _leading(block, V, middle, best.w, signs)
+        w = _leading(block, overlap, middle, best.w, signs)
         if np.abs(V.T @ w).max() <= limit:
             high = middle
             trial = _on_support(block, V, w, middle)
@@ -123,15 +125,17 @@ def _on_support(block: Array, V: Array, w: Array, alpha: float) -> _OnSupport:
     return _OnSupport(w, float(w @ block @ w), alpha * (V.T @ w))
 
 
-def _leading(block: Array, V: Array, alpha: float, guess: Array, signs: Array | None) -> Array:
-    """Leading unit vector of ``block - alpha VV'`` with the given signs."""
-    penalised = block - alpha * (V @ V.T)
+def _leading(
+    block: Array, overlap: Array, alpha: float, guess: Array, signs: Array | None
+) -> Array:
+    """Leading unit vector of ``block - alpha VV'`` with the given signs; ``overlap`` is ``VV'``."""
+    penalised = block - alpha * overlap
     if signs is None or not signs.any():
-        return np.linalg.eigh(penalised)[1][:, -1]
+        return leading_pair(penalised)[1]
     from loadstone.extraction.quasi_orthogonal_kernels import climb_in_cone
 
     # Power steps need a positive semi-definite matrix; a shift does not move the maximiser.
-    shift = alpha * float(np.linalg.norm(V, 2)) ** 2 if V.size else 0.0
+    shift = alpha * float(np.linalg.norm(overlap, 2))
     start = np.ascontiguousarray(guess, dtype=np.float64)
     matrix = np.ascontiguousarray(penalised)
     w: Array = climb_in_cone(matrix, signs.astype(np.float64), start, shift, _MAX_STEPS, _TURN)

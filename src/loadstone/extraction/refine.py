@@ -19,9 +19,11 @@ import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenpairs
-from loadstone.extraction.linear_constraints import Candidate, SupportTable, climb, n_places
-from loadstone.extraction.orthogonality import Orthogonality, Search, without_components
+from loadstone.extraction.linear_constraints import Candidate, climb, n_places
+from loadstone.extraction.orthogonality import Orthogonality, Search
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
+from loadstone.extraction.schur import without_components
+from loadstone.extraction.support_table import SupportTable
 from loadstone.metrics import adjusted_variance, marginal_variance
 from loadstone.solvers.coordinate_ascent import CoordinateAscent
 

@@ -7,23 +7,25 @@ j that is ``S_j = R + p_j p_j'`` with ``p_j = S W h_j / sqrt(H_jj)``: one invers
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dposv, dpstrf
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
-from loadstone.covariance.symmetric import pseudo_inverse
+from loadstone.covariance import Array, Covariance, ExplicitCovariance
+from loadstone.extraction.schur import without_scores
 from loadstone.metrics import adjusted_from_scores
 from loadstone.solvers.search.few_places import best_features, best_pairs, pairs_of
 from loadstone.solvers.search.finish import Found
 from loadstone.solvers.search.restricted import FEW_FEATURES
-from loadstone.solvers.search.standing import may_climb
-from loadstone.solvers.search.tiny import BATCHED, is_tiny
+from loadstone.solvers.search.tiny import is_tiny
 
 #: Largest ratio of a score's variance to what others leave of it, for an inverse to have digits.
 MOST_DEPENDENT = 1e6
+#: Share of the largest variance below which a score adds nothing to others.
+NEGLIGIBLE = 1e-12
 #: Variance above nothing.
 TINIEST = float(np.finfo(np.float64).tiny)
 
@@ -48,12 +50,10 @@ class State:
         Components as columns, their products, and ``W'SW``.
     alike : bool
         Whether components may change places: they share all of their constraints.
-    order : list of int
-        Components in the order in which they are best, where they may change places.
     total : float
         What all components explain together.
-    H : ndarray or None
-        The inverse of ``G``; None where components depend on one another.
+    independent : bool
+        Whether no component depends on others.
     """
 
     S: Covariance
@@ -61,9 +61,8 @@ class State:
     SW: Array
     G: Array
     alike: bool
-    order: list[int]
     total: float
-    H: Array | None
+    independent: bool
 
     @classmethod
     def of(cls, S: Covariance, W: Array, *, alike: bool) -> State:
@@ -74,23 +73,37 @@ class State:
 
     @classmethod
     def _with(cls, S: Covariance, W: Array, SW: Array, G: Array, *, alike: bool) -> State:
-        order, total, H = _greedy_order(G)
+        total, rank = _pivots(G)
         if not alike:
-            order, total = list(range(len(G))), float(adjusted_from_scores(G).sum())
-        return cls(S, W, SW, G, alike, order, total, H)
+            total = float(adjusted_from_scores(G).sum())
+        return cls(S, W, SW, G, alike, total, rank == len(G))
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Components in the order in which they are best, where they may change places."""
+        return _greedy_order(self.G) if self.alike else list(range(len(self.G)))
+
+    @cached_property
+    def inverse(self) -> Array | None:
+        """``H``; None where components depend on one another."""
+        if not self.independent:
+            return None
+        _, H, info = dposv(self.G, _identity(len(self.G)), lower=1)
+        return None if info else H
 
     @cached_property
     def left_by_all(self) -> tuple[Array, Array, Array] | None:
         """R, the ``p_j`` as rows, ``w_j'S_j w_j``; None where S is no matrix, or H has no digits."""
         if not isinstance(self.S, ExplicitCovariance) or self.S.n_features > FEW_FEATURES:
             return None
-        if self.H is None:
+        H = self.inverse
+        if H is None:
             return None
-        each = self.H.diagonal()
+        each = H.diagonal()
         if not 0 < (each * self.G.diagonal()).max() <= MOST_DEPENDENT:
             return None
-        B = self.SW @ self.H.astype(self.SW.dtype, copy=False)
-        P = B.T / np.sqrt(each).astype(B.dtype, copy=False)[:, None]
+        B = self.SW @ H.astype(self.SW.dtype, copy=False)
+        P = (B / np.sqrt(each).astype(B.dtype, copy=False)).T
         R = self.S.matrix - B @ self.SW.T
         # Rounding below zero is cut off, as a deflated covariance does.
         variances = R.reshape(-1)[:: len(R) + 1]
@@ -103,26 +116,26 @@ class State:
             R, P, _ = self.left_by_all
             return ExplicitCovariance(R + P[j, :, None] * P[j], self.S.n_samples)
         kept = np.delete(np.arange(self.W.shape[1]), j)
-        inverse = pseudo_inverse(self.G[np.ix_(kept, kept)], 1e-10).astype(self.S.dtype)
-        U = self.SW[:, kept]
-        if isinstance(self.S, ExplicitCovariance) and self.S.n_features <= FEW_FEATURES:
-            formed = self.S.matrix - U @ inverse @ U.T
-            np.fill_diagonal(formed, np.maximum(formed.diagonal(), 0))
-            return ExplicitCovariance(formed, self.S.n_samples)
-        return DeflatedCovariance(self.S, U, inverse)
+        return without_scores(self.S, self.SW[:, kept], self.G[np.ix_(kept, kept)])
+
+    @cached_property
+    def blind(self) -> FirstLook:
+        """Before any look each component may climb."""
+        return FirstLook([True] * self.W.shape[1])
 
     def first_look(self, constraint: Constraint, least: float) -> FirstLook:
-        """What is seen of all climbs at once, where there are few features; they must gain something."""
-        blind = FirstLook([True] * self.W.shape[1])
+        """Where all climbs of one or two places end, among few features; they must gain something.
+
+        With more places a climb that ends where it begins costs less than its share of a look.
+        """
         if not isinstance(constraint, LoadingConstraint) or not self.alike or not is_tiny(self.S):
-            return blind
-        if constraint.size > BATCHED or self.left_by_all is None:
-            return blind
+            return self.blind
+        size = constraint.size
+        if size > 2 or self.left_by_all is None:
+            return self.blind
         R, P, values = self.left_by_all
-        if constraint.size > 2:
-            return FirstLook(may_climb(R, P, self.W.T, constraint, least).tolist())
         variances = R.diagonal() + P * P
-        if constraint.size == 1:
+        if size == 1:
             ends = best_features(variances, constraint)
         else:
             first, second = pairs_of(len(R))
@@ -145,29 +158,39 @@ class State:
         return result
 
 
-def _greedy_order(G: Array) -> tuple[list[int], float, Array | None]:
-    """Scores in the order in which each adds most to those before it, the sum of that, ``G^-1``.
+@lru_cache(maxsize=16)
+def _identity(n: int) -> Array:
+    identity = np.eye(n)
+    identity.setflags(write=False)
+    return identity
 
-    ``G`` is their covariance. One score after another is swept out: what is left of the others
-    stands beside minus the inverse among those swept, whose diagonal is negative, so that none
-    is taken twice. There is no inverse where a score depends on others.
+
+def _pivots(G: Array) -> tuple[float, int]:
+    """What scores with covariance ``G`` add, each the most to those before it; how many do."""
+    tol = NEGLIGIBLE * max(float(G.diagonal().max(initial=0.0)), TINIEST)
+    factor, _, rank, _ = dpstrf(G, lower=1, tol=tol)
+    added = factor.diagonal()[:rank]
+    return float(added @ added), int(rank)
+
+
+def _greedy_order(G: Array) -> list[int]:
+    """Scores in the order in which each adds most to those before it, the first among equals.
+
+    Those that add nothing come last.
     """
     order: list[int] = []
-    swept, total = G.copy(), 0.0
-    gains = swept.diagonal()
-    waiting = list(range(len(G)))
-    negligible = 1e-12 * max(float(gains.max(initial=0.0)), TINIEST)
-    while waiting:
+    left = G.copy()
+    gains = left.diagonal()
+    negligible = NEGLIGIBLE * max(float(gains.max(initial=0.0)), TINIEST)
+    while len(order) < len(G):
         best = int(gains.argmax())
-        gain = float(gains[best])
-        if not gain > negligible:
-            return order + waiting, total, None
+        if not gains[best] > negligible:
+            break
         order.append(best)
-        waiting.remove(best)
-        total += gain
-        column = swept[best].copy()
-        shares = column / gain
-        swept -= column[:, None] * shares
-        swept[best] = swept[:, best] = shares
-        swept[best, best] = -1 / gain
-    return order, total, -swept
+        column = left[best] / np.sqrt(gains[best])
+        left -= column[:, None] * column
+        # Rounding does not let one come twice.
+        left[best] = left[:, best] = 0
+    if len(order) < len(G):
+        order += [j for j in range(len(G)) if j not in order]
+    return order

@@ -32,7 +32,7 @@ from loadstone.solvers.search.tiny import is_tiny, tiny_climb
 
 #: Rise of the total, as a share of it, that counts as a gain.
 GAIN = 1e-5
-#: What is seen of it at a first look, where there are few features.
+#: What is seen of it at a first look, where there are few features and places.
 FIRST = GAIN / 4
 #: Rounds over all components; two are the rule.
 MAX_ROUNDS = 6
@@ -143,7 +143,7 @@ def _climbed(
     if rule.kind == "none":
         return better, False
     others = np.delete(state.W, j, axis=1)
-    if rule.broken_promise(state.S, np.column_stack([others, free.w])) == 0.0:
+    if rule.allows_beside(state.S, others, free.w):
         return better, False
     within = _within(state.left_for(j), w, others, constraint, rule)
     return _improved(state, j, within, enough), False

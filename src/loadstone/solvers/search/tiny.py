@@ -10,10 +10,10 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
-from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.search.em_support import EM_STEPS, EM_TOL
 from loadstone.solvers.search.few_places import best_pair
 from loadstone.solvers.search.finish import Found, best_of
+from loadstone.solvers.search.tiny_ends import BATCHED, Ends
 
 #: Features up to which this search is used.
 TINY = 64
@@ -21,19 +21,13 @@ TINY = 64
 N_MIXTURES, N_MIXED = 16, 8
 #: Steps of all starts together.
 N_STEPS = 4
-#: Supports polished, exchanges of two features, and pairs tried for each of these.
-N_POLISHED, N_EXCHANGES, N_NEIGHBOURS = 16, 20, 8
+#: Supports polished.
+N_POLISHED = 16
 #: Supports from which features are exchanged, the share of the best they have at least, and the
 #: share of features that two of them have in common at most.
 N_ENDS, NEAR_BEST, MOST_SHARED = 8, 0.95, 0.8
-#: Projected power steps of non-negative loadings, and the loss at which they are finished.
-N_POWER, WORTH_FINISHING = 20, 1e-3
 #: Eigenvectors, steps and supports polished where many sizes are searched in a hurry.
 N_HURRIED, N_HURRIED_STEPS, N_HURRIED_POLISHED = 16, 3, 8
-#: Polishing rounds.
-N_ROUNDS = 10
-#: Largest support whose eigenpairs are found in a batch.
-BATCHED = 48
 _MIX = np.random.default_rng(0).standard_normal((N_MIXTURES, N_MIXED))
 
 
@@ -48,14 +42,15 @@ def tiny_search(
     """The best component of a small matrix."""
     if constraint.size == 2:
         return best_pair(S, constraint)
-    problem = _Problem(S, constraint)
-    W, values = problem.polished(problem.settled(starts))
+    problem = _Starts(S, constraint)
+    ends = problem.polished(problem.settled(starts))
+    W, values = problem.W[ends], problem.values[ends]
     order = np.argsort(-values, kind="stable")
     best = values >= values[order[0]] * (1 - 1e-9)
     best[order[0]] = True
     found = [Found(W[row], float(values[row])) for row in np.flatnonzero(best)]
-    ends = _different(W[order], values[order], constraint.size)
-    found += problem.exchanged(W[order[ends]], values[order[ends]])
+    chosen = order[_different(W[order], values[order], constraint.size)]
+    found += [problem.found(end) for end in problem.exchanged([ends[row] for row in chosen])]
     return best_of(found)
 
 
@@ -75,28 +70,28 @@ def tiny_start(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
     """A good component of a small matrix, before any exchange: climbs are to follow."""
     if constraint.size == 2:
         return best_pair(S, constraint)
-    problem = _Problem(S, constraint)
-    W, values = problem.polished(problem.begun())
-    best = int(np.argmax(values))
-    return Found(W[best], float(values[best]))
+    problem = _Starts(S, constraint)
+    ends = problem.polished(problem.begun())
+    return problem.found(ends[int(np.argmax(problem.values[ends]))])
 
 
 def tiny_climb(
     S: ExplicitCovariance, w: Array, constraint: LoadingConstraint, *, sure: bool = False
 ) -> Found:
     """Where polishing and exchanges from ``w`` end; ``sure`` for those exchanges that must gain."""
-    problem = _Problem(S, constraint)
-    W, values = problem.polished(problem.top(w[None]))
-    return problem.exchanged(W, values, sure=sure)[0]
+    support = w.nonzero()[0]
+    filled = support.size == constraint.size
+    problem = Ends(S, constraint)
+    if filled and sure and not constraint.nonnegative and support.size <= BATCHED:
+        found = problem.stays(support)
+        if found is not None:
+            return found
+    ends = problem.polished(support[None] if filled else problem.top(w[None]))
+    return problem.found(problem.exchanged(ends, sure=sure)[0])
 
 
-class _Problem:
-    """Directions and loadings are rows."""
-
-    def __init__(self, S: ExplicitCovariance, constraint: LoadingConstraint) -> None:
-        self.S, self.A, self.constraint = S, S.matrix, constraint
-        self.k = constraint.size
-        self.gain = 1 + 4 * float(np.finfo(self.A.dtype).eps)
+class _Starts(Ends):
+    """Supports to climb from."""
 
     def settled(self, starts: Array | None) -> Support:
         """Distinct supports after a few steps from everywhere, best first, and those of EM."""
@@ -132,21 +127,6 @@ class _Problem:
         value = np.einsum("ij,ij->i", W, R)
         result: Array = top[np.argsort(-value, kind="stable")]
         return result
-
-    def top(self, R: Array) -> Support:
-        """Indices of the places filled, in order; ties go to the first feature."""
-        order = np.argsort(-self.worth(R), axis=1, kind="stable")[:, : self.k]
-        order.sort(axis=1)
-        return order
-
-    def worth(self, R: Array) -> Array:
-        """How much each entry is worth keeping."""
-        worth = np.maximum(R, 0) if self.constraint.nonnegative else np.abs(R)
-        if self.constraint.forbidden.size:
-            worth[:, self.constraint.forbidden] = -1
-        if self.constraint.forced.size:
-            worth[:, self.constraint.forced] = np.inf
-        return worth
 
     def loadings(self, R: Array, top: Support) -> Array:
         """Unit rows on the places filled; a single feature where nothing points anywhere."""
@@ -185,134 +165,3 @@ class _Problem:
             w = moved
             direction = w @ self.A
         return [np.sort(top)]
-
-    def polished(self, supports: Support) -> tuple[Array, Array]:
-        """Alternate between the best loadings on each support and the best support for them."""
-        W, values = self.on_supports(supports)
-        active = np.arange(len(W))
-        for _ in range(N_ROUNDS):
-            V = W[active]
-            R = V @ self.A
-            moved, at = self.top(R), np.arange(len(V))[:, None]
-            joins = V[at, moved] == 0
-            if self.constraint.nonnegative:
-                joins &= R[at, moved] > 0
-            changed = joins.any(axis=1)
-            active, moved = active[changed], moved[changed]
-            if not active.size:
-                break
-            V, reached = self.on_supports(moved)
-            better = reached > values[active] * self.gain
-            active = active[better]
-            W[active], values[active] = V[better], reached[better]
-        return W, values
-
-    def exchanged(self, W: Array, values: Array, *, sure: bool = False) -> list[Found]:
-        """Exchange two features of each row while that helps; promising pairs are tried together.
-
-        ``sure``: only those that must gain.
-        """
-        found = [Found(w, float(value)) for w, value in zip(W, values, strict=True)]
-        active = list(range(len(found)))
-        for _ in range(N_EXCHANGES):
-            tried = [self.neighbours(found[row], sure=sure) for row in active]
-            active = [row for row, supports in zip(active, tried, strict=True) if len(supports)]
-            tried = [supports for supports in tried if len(supports)]
-            if not active:
-                break
-            W, values = self._polished_parts(tried)
-            ends = np.cumsum([len(supports) for supports in tried])
-            best = [
-                int(np.argmax(part)) + end - part.size
-                for part, end in zip(np.split(values, ends[:-1]), ends, strict=True)
-            ]
-            pairs = zip(active, best, strict=True)
-            gained = {row: at for row, at in pairs if values[at] > found[row].value * self.gain}
-            for row, at in gained.items():
-                found[row] = Found(W[at], float(values[at]))
-            active = list(gained)
-        return found
-
-    def _polished_parts(self, parts: list[Support]) -> tuple[Array, Array]:
-        """All parts in one batch, or each alone where non-negative loadings left places empty."""
-        if len({part.shape[1] for part in parts}) == 1:
-            return self.polished(np.concatenate(parts))
-        found = [self.polished(part) for part in parts]
-        return np.concatenate([W for W, _ in found]), np.concatenate([v for _, v in found])
-
-    def neighbours(self, found: Found, *, sure: bool) -> Support:
-        """Supports after the exchanges with the largest eigenvalue on span{w without i, e_j}.
-
-        ``sure``: only those where that is a gain.
-        """
-        w, value = found.w, found.value
-        inside = w != 0
-        movable, free = inside.copy(), ~inside
-        movable[self.constraint.forced] = False
-        free[self.constraint.forbidden] = False
-        support, leaving, entering = inside.nonzero()[0], movable.nonzero()[0], free.nonzero()[0]
-        if not leaving.size or not entering.size:
-            return np.empty((0, self.k), dtype=np.intp)
-        variance, image, left = self.A.diagonal(), w @ self.A, w[leaving]
-        # Of one feature that is nearly all of it rounding is left, and no room to divide by.
-        rest = np.maximum(1 - left * left, np.finfo(w.dtype).eps)
-        kept = (value - 2 * left * image[leaving] + left * left * variance[leaving]) / rest
-        cross = image[entering, None] - self.A[entering[:, None], leaving] * left
-        if self.constraint.nonnegative:
-            cross = np.maximum(cross, 0)
-        half = (kept - variance[entering, None]) / 2
-        bound = kept - half + np.sqrt(half * half + cross * cross / rest)
-        pairs = np.argsort(-bound, axis=None, kind="stable")[:N_NEIGHBOURS]
-        if sure:
-            pairs = pairs[bound.ravel()[pairs] > value * self.gain]
-        joins, goes = entering[pairs // leaving.size], leaving[pairs % leaving.size]
-        supports = np.where(support == goes[:, None], joins[:, None], support)
-        supports.sort(axis=1)
-        result: Array = supports
-        return result
-
-    def on_supports(self, supports: Support) -> tuple[Array, Array]:
-        """The best loadings on each support, and their variances."""
-        W = np.zeros((len(supports), self.A.shape[0]), dtype=self.A.dtype)
-        values = np.zeros(len(supports))
-        alone = np.ones(len(supports), dtype=bool)
-        if self.k <= BATCHED:
-            found, vectors = np.linalg.eigh(self.A[supports[:, :, None], supports[:, None, :]])
-            v = vectors[:, :, -1]
-            v = v * np.where(v.sum(axis=1) < 0, -1, 1)[:, None].astype(v.dtype)
-            W[np.arange(len(W))[:, None], supports] = v
-            values[:] = found[:, -1]
-            # Without negative entries this is the best non-negative answer as well.
-            alone = (v < 0).any(axis=1) if self.constraint.nonnegative else ~alone
-        if alone.any():
-            self.climb(supports, alone, W, values)
-        return W, values
-
-    def climb(self, supports: Support, alone: Array, W: Array, values: Array) -> None:
-        """Loadings where no eigenvector serves: near ones for all, the best of them exactly."""
-        rows = np.flatnonzero(alone)
-        if self.constraint.nonnegative:
-            mask = np.zeros((rows.size, self.A.shape[0]), dtype=self.A.dtype)
-            mask[np.arange(rows.size)[:, None], supports[rows]] = 1
-            V, reached = self.powered(mask / np.sqrt(self.k), mask)
-            # All of them together may cancel; the feature that varies most does not.
-            variance = self.A.diagonal() * mask
-            low = np.flatnonzero(reached < variance.max(axis=1))
-            if low.size:
-                V[low] = 0
-                V[low, variance[low].argmax(axis=1)] = 1
-                V[low], reached[low] = self.powered(V[low], mask[low])
-            W[rows], values[rows] = V, reached
-            rows = rows[values[rows] >= (1 - WORTH_FINISHING) * values.max()]
-        else:
-            W[rows[:, None], supports[rows]] = 1 / np.sqrt(self.k)
-        for row in rows:
-            W[row], values[row] = renormalise(self.S, W[row], self.constraint)
-
-    def powered(self, V: Array, mask: Array) -> tuple[Array, Array]:
-        """Projected power steps within ``mask``, and the variances they lead to."""
-        for _ in range(N_POWER):
-            step = np.maximum(V @ self.A, 0) * mask
-            norms = np.sqrt(np.einsum("ij,ij->i", step, step))
-            V = np.where(norms[:, None] > 0, step / np.where(norms > 0, norms, 1)[:, None], V)
-        return V, np.einsum("ij,ij->i", V @ self.A, V)
