@@ -28,6 +28,7 @@ from loadstone.commands.options import (
     Objective,
     Orthogonality,
     PathFolder,
+    PathObjective,
     SearchEffort,
     Seed,
     SignsFile,
@@ -242,6 +243,7 @@ def path(
     reading: Reading,
     terminal: Terminal,
     nonnegative: Nonnegative = False,
+    objective: PathObjective = "variance",
     standardize: Standardize = False,
     output: PathFolder = None,
     force: Force = False,
@@ -252,7 +254,7 @@ def path(
     """
     from loadstone.commands.path import path as run
 
-    options = {"nonnegative": nonnegative, "standardize": standardize}
+    options = {"nonnegative": nonnegative, "objective": objective, "standardize": standardize}
     run(terminal, reading, options, output, force=force)
 
 

@@ -188,6 +188,10 @@ Objective = Annotated[
         "orthogonal ones; by default variance.",
     ),
 ]
+PathObjective = Annotated[
+    str,
+    typer.Option(metavar="KIND", help="What each size is best at: variance, or recovery."),
+]
 SearchEffort = Annotated[
     str | None,
     typer.Option(
