@@ -7,8 +7,11 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
 
+from brute_force import best_beside
 from loadstone import SparsePCA
 from loadstone.constraints import Groups
+from loadstone.covariance import ExplicitCovariance
+from loadstone.metrics import recovered_variance
 
 X = load_wine().data
 
@@ -75,13 +78,54 @@ def test_no_component_is_added_to_those_found_together():
     ("parameters", "message"),
     [
         ({"nonnegative": True, "n_nonzero": 3}, "both signs"),
-        ({"orthogonality": "disjoint", "n_nonzero": 3}, "orthogonality='disjoint'"),
+        ({"orthogonality": "strict", "n_nonzero": 3}, "orthogonality='strict'"),
         ({"constraint": Groups([0, 1] * 6 + [0], n_groups=1)}, "Groups has none"),
     ],
 )
 def test_what_cannot_be_had_together_is_said(parameters, message):
     with pytest.raises(ValueError, match=message):
         SparsePCA(2, objective="recovery", **parameters).fit(X)
+
+
+@pytest.mark.parametrize(("r", "k"), [(2, 3), (3, 4), (4, 4), (13, 1)])
+def test_disjoint_components_recover_at_least_what_those_of_variance_do(r, k):
+    asked = {"n_components": r, "n_nonzero": k, "standardize": True, "orthogonality": "disjoint"}
+    found = SparsePCA(**asked, objective="recovery").fit(X)
+    variance = SparsePCA(**asked).fit(X)
+    assert (found.components_ != 0).sum(axis=0).max() == 1
+    assert (found.cardinality_ <= k).all()
+    ours, theirs = found.recovered_variance_ratio_, variance.recovered_variance_ratio_
+    assert ours[-1] >= theirs[-1] * (1 - 1e-12)
+    shared = SparsePCA(r, n_nonzero=k, standardize=True, objective="recovery").fit(X)
+    assert ours[-1] <= shared.recovered_variance_ratio_[-1] * (1 + 1e-3)
+
+
+def best_disjoint_pair(S):
+    """Every two disjoint pairs of features, their loadings settled in turn."""
+    best = 0.0
+    for T in combinations(range(len(S)), 2):
+        for U in combinations(sorted(set(range(T[0] + 1, len(S))) - set(T)), 2):
+            w = np.zeros(len(S))
+            w[list(U)] = 1
+            for _ in range(50):
+                v = best_beside(S @ S, S, T, w)[1]
+                w = best_beside(S @ S, S, U, v)[1]
+            W = np.stack([v, w], axis=1)
+            best = max(best, recovered_variance(ExplicitCovariance(S), W)[-1])
+    return best
+
+
+def test_disjoint_components_are_nearly_always_the_best_there_are():
+    model = SparsePCA(2, n_nonzero=2, objective="recovery", orthogonality="disjoint")
+    shares = []
+    for seed in range(20):
+        mixed = np.random.default_rng(seed + 100).standard_normal((5, 5))
+        S = np.cov((np.random.default_rng(seed).standard_normal((20, 5)) @ mixed).T)
+        found = model.fit_covariance(S).recovered_variance_ratio_[-1] * np.trace(S)
+        shares.append(found / best_disjoint_pair(S))
+    assert max(shares) <= 1 + 1e-6
+    assert np.mean(np.array(shares) >= 1 - 1e-6) >= 0.95
+    assert min(shares) > 0.99
 
 
 @pytest.mark.parametrize("seed", [0, 1])

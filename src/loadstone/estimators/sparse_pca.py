@@ -56,7 +56,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         What components are best at: the variance of their scores, which finds groups of
         features that belong together, or how much of *all* features a regression on their
         scores recovers, which finds the few features that stand for the rest. Recovery has
-        no signs or relations, and one proof for each component beside the others; hold out
+        no signs, disjoint components at most, and one proof for all of them; hold out
         samples to judge it where ``n_components * n_nonzero`` is not small against their
         number. ``"sum"`` is the sum of the variances of disjoint, orthogonal or uncorrelated
         components, all at once and in place of ``refine``: for disjoint ones exactly, where
@@ -230,7 +230,11 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         n_found = variance.loadings.shape[1]
         kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
         # Passes over all components are many and cheap, and settle where each moves little.
-        solver = Recovery(max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
+        solver = Recovery(
+            max_iter=10 * self.max_iter,
+            tol=1e-3 * self.tol,
+            disjoint=self.orthogonality == "disjoint",
+        )
         search = solver(task.data.S, kept, [variance.loadings])
         loadings = signed(search.matrix, kept)
         joint = self._together(task, loadings, kept, self.plan(task))
@@ -247,8 +251,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     def _refuse_recovery(self, constraints: Sequence[Constraint]) -> None:
         """Say what cannot be had together with ``objective="recovery"``."""
         reason = next(filter(None, map(Recovery().unsuited, constraints)), None)
-        if self.orthogonality != "none":
-            reason = f'it has no orthogonality={self.orthogonality!r}; use "none"'
+        if self.orthogonality not in {"none", "disjoint"}:
+            reason = f'it has no orthogonality={self.orthogonality!r}; use "none" or "disjoint"'
         if reason is not None:
             msg = f"objective='recovery': {reason}"
             raise RefusedConstraintError(msg)

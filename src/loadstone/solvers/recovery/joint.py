@@ -28,11 +28,19 @@ MAX_PASSES = 20
 
 @dataclass(frozen=True)
 class JointProblem:
-    """``S^2`` and ``S`` on some features, and a constraint for each component."""
+    """``S^2`` and ``S`` on some features, a constraint for each component, and whether they share."""
 
     A: Array
     B: Array
     constraints: tuple[LoadingConstraint, ...]
+    disjoint: bool = False
+
+    def beside(self, j: int, others: Array) -> Pencil:
+        """What is left for component j beside ``others``; of disjoint ones, what they do not use."""
+        constraint = self.constraints[j]
+        if self.disjoint:
+            constraint = constraint.without(np.flatnonzero(others.any(axis=1)))
+        return Pencil.beside(self.A, self.B, others, constraint)
 
     def recovered(self, W: Array) -> float:
         """``tr[(W'BW)^+ W'AW]``."""
@@ -44,8 +52,8 @@ class JointProblem:
     def greedy(self, guides: Array, given: Sequence[Array] = ()) -> Array:
         """One component after another, each from fresh starts and from those given for it."""
         W = np.zeros((len(self.A), 0))
-        for j, constraint in enumerate(self.constraints):
-            pencil = Pencil.beside(self.A, self.B, W, constraint)
+        for j in range(len(self.constraints)):
+            pencil = self.beside(j, W)
             supports = self.starts(pencil, guides) + _column(given, j)
             W = np.column_stack([W, self._best_end(pencil, supports)])
         return W
@@ -64,6 +72,8 @@ class JointProblem:
             for j, constraint in enumerate(self.constraints):
                 worth = np.where(Pencil(self.A, self.B, constraint).singles() > 0, 1.0, 0.0)
                 worth *= rng.random(len(worth))
+                if self.disjoint:
+                    worth[W.any(axis=1)] = 0
                 support = _with_forced(worth, constraint.size, constraint.forced)
                 # Of unit length: where nothing recovers more, this is the answer.
                 W[support, j] = 1 / np.sqrt(max(1, support.size))
@@ -98,7 +108,7 @@ class JointProblem:
         r = W.shape[1]
         for step in range(MAX_PASSES * r):
             j = step % r
-            pencil = Pencil.beside(self.A, self.B, np.delete(W, j, axis=1), self.constraints[j])
+            pencil = self.beside(j, np.delete(W, j, axis=1))
             supports = self.starts(pencil, guides) if fresh else []
             if W[:, j].any():
                 supports.append(np.flatnonzero(W[:, j]))
@@ -121,7 +131,7 @@ class JointProblem:
         for j in range(W.shape[1] if W.shape[1] > 1 else 0):
             others = replace(self, constraints=_without(self.constraints, j))
             rest = others.passes(np.delete(best, j, axis=1), guides, gain=ROUGH)
-            pencil = Pencil.beside(self.A, self.B, rest, self.constraints[j])
+            pencil = self.beside(j, rest)
             w = self._best_end(pencil, self.starts(pencil, guides))
             tried = self.passes(np.insert(rest, j, w, axis=1), guides, gain=ROUGH)
             if self.recovered(tried) > self.recovered(best) * (1 + GAIN):
@@ -130,10 +140,13 @@ class JointProblem:
 
     def _best_end(self, pencil: Pencil, supports: list[Support]) -> Array:
         """The best end of climbs from several supports, as a unit vector."""
-        k = pencil.constraint.size
-        ends = [pencil.climb(support[:k]) for support in _distinct(supports)]
-        support, loadings, _ = max(ends, key=lambda end: end[2])
+        k, closed = pencil.constraint.size, pencil.constraint.forbidden
+        open_ = [support[~np.isin(support, closed)][:k] for support in _distinct(supports)]
+        ends = [pencil.climb(support) for support in open_ if support.size]
         w = np.zeros(len(self.A))
+        if not ends:
+            return w
+        support, loadings, _ = max(ends, key=lambda end: end[2])
         w[support] = loadings
         length = np.linalg.norm(w)
         return w / length if length > 0 else w

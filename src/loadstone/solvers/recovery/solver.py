@@ -45,11 +45,14 @@ class Recovery:
         Largest number of passes that settle the loadings on their supports.
     tol : float
         Change of a loading in a pass at which they have settled.
+    disjoint : bool
+        Whether no feature may be in two components.
     """
 
     max_rounds: int = 5
     max_iter: int = 1000
     tol: float = 1e-9
+    disjoint: bool = False
 
     def unsuited(self, constraint: Constraint) -> str | None:
         """Why components under ``constraint`` cannot be sought; ``None`` where they can."""
@@ -91,16 +94,21 @@ class Recovery:
         for constraint in constraints:
             if (reason := self.unsuited(constraint)) is not None:
                 raise ValueError(reason)
-        return _JointSearch(S, tuple(constraints), starts).run(self)
+        return _JointSearch(S, tuple(constraints), starts, disjoint=self.disjoint).run(self)
 
 
 class _JointSearch:
     """Features looked at, components on them, and the look at all others."""
 
     def __init__(
-        self, S: Covariance, constraints: tuple[LoadingConstraint, ...], starts: Sequence[Array]
+        self,
+        S: Covariance,
+        constraints: tuple[LoadingConstraint, ...],
+        starts: Sequence[Array],
+        *,
+        disjoint: bool,
     ) -> None:
-        self.S, self.constraints = S, constraints
+        self.S, self.constraints, self.disjoint = S, constraints, disjoint
         self.starts = [np.asarray(W, dtype=np.float64) for W in starts]
         self.moments = SecondMoments(S)
         variance = S.diagonal().astype(np.float64)
@@ -144,7 +152,8 @@ class _JointSearch:
     def _problem(self, features: Support) -> JointProblem:
         A, B = self.moments.on(features)
         A, B = A / self.unit**2, B / self.unit
-        return JointProblem(A, B, tuple(on_features(c, features) for c in self.constraints))
+        inside = tuple(on_features(c, features) for c in self.constraints)
+        return JointProblem(A, B, inside, self.disjoint)
 
     def _first_answer(self, problem: JointProblem, features: Support) -> Array:
         """The best of the greedy answer and those given, each after passes over all components."""
