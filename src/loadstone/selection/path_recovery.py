@@ -28,7 +28,8 @@ def recovery_path(path: CardinalityPath, forbidden: Support) -> CardinalityPath:
     S = path.covariance
     # The first principal component has as much variance as it recovers.
     pca = float(path.values[-1] / path.ratio[-1])
-    found, values = [], []
+    found: list[Array] = []
+    values: list[float] = []
     with one_blas_thread():
         for size in path.n_nonzeros:
             constraint = LoadingConstraint(S.n_features, int(size), forbidden=forbidden)
