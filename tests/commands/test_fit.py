@@ -41,6 +41,18 @@ def test_a_csv_becomes_loadings_scores_a_model_and_a_report(run, wine_csv, tmp_p
     assert "flavanoids" in page
 
 
+def test_objective_and_effort_are_those_of_the_estimator(run, wine_csv, tmp_path):
+    asked = ["--objective", "recovery", "--effort", "thorough"]
+    result = run("fit", wine_csv, "-c", 2, "-k", 3, "--standardize", *asked, "--output", "out")
+    assert result.exit_code == 0, result.output
+    model = load_model(tmp_path / "out" / "model.npz")
+    assert (model.objective, model.effort) == ("recovery", "thorough")
+    X = load_wine().data
+    expected = SparsePCA(2, n_nonzero=3, standardize=True, objective="recovery").fit(X)
+    share = model.recovered_variance_ratio_
+    np.testing.assert_allclose(share, expected.recovered_variance_ratio_, rtol=1e-9)
+
+
 def test_json_is_the_summary_and_nothing_else(run, wine_csv):
     result = run("fit", wine_csv, "-c", 1, "-k", "0.2", "--json", "--nonnegative", "--no-report")
     summary = json.loads(result.stdout)
@@ -155,6 +167,14 @@ def test_a_missing_file_is_named(run):
         (["-k", "3,4"], 2, "names 2 sizes for --components 3"),
         (["--method", "magic"], 2, "--method magic: there is no such method; choose one of sparse"),
         (["--orthogonality", "unkorrelated"], 2, "did you mean 'uncorrelated'?"),
+        (["--objective", "recover"], 2, "did you mean 'recovery'?"),
+        (["--objective", "recovery", "--nonnegative"], 2, "use no --nonnegative"),
+        (
+            ["--method", "em", "--objective", "recovery"],
+            2,
+            "--objective is no option of method 'em'",
+        ),
+        (["--effort", "slow"], 2, "--effort slow"),
         (["--labels", "colour_intensity"], 2, "did you mean 'color_intensity'?"),
         (["--components", "0"], 2, "--components"),
         (["--missing", "pray"], 2, "is none of"),

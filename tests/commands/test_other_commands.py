@@ -70,6 +70,12 @@ def test_path_writes_a_table_and_a_picture(run, wine_csv, tmp_path):
     assert run("path", wine_csv).exit_code == 6
     answer = json.loads(run("path", wine_csv, "--json", "--force").stdout)
     assert 1 <= answer["suggested"] <= 13
+    recovery = json.loads(
+        run("path", wine_csv, "--json", "--force", "--objective", "recovery").stdout
+    )
+    assert (answer["objective"], recovery["objective"]) == ("variance", "recovery")
+    assert recovery["recovered"][1] > answer["recovered"][1]
+    assert run("path", wine_csv, "--force", "--objective", "magic").exit_code == 2
     refused = run("path", wine_csv, "-o", "path.csv")
     assert refused.exit_code == 2
     assert "give it no ending" in " ".join(refused.stderr.split())

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -259,3 +260,45 @@ def test_variances_at_the_edge_of_the_range_are_searched_without_overflow():
     path = cardinality_path(X, [2, 5], nonnegative=True, effort="fast")
     usual = cardinality_path(grouped_data(0), [2, 5], nonnegative=True, effort="fast")
     np.testing.assert_allclose(path.values / 3e74 / 3e74, usual.values, rtol=1e-9)
+
+
+def test_a_path_of_recovery_reaches_the_optimum_of_every_small_size():
+    X = grouped_data(5, (30, 7))
+    path = cardinality_path(X, objective="recovery")
+    assert path.n_nonzeros.tolist() == [1, 2, 3, 4, 5, 7]
+    S = np.cov(X, rowvar=False)
+    for size, value in zip(path.n_nonzeros, path.values, strict=True):
+        best = max(
+            scipy.linalg.eigh((S @ S)[np.ix_(T, T)], S[np.ix_(T, T)], eigvals_only=True)[-1]
+            for T in map(list, itertools.combinations(range(7), int(size)))
+        )
+        np.testing.assert_allclose(value, best, rtol=1e-9)
+        model = path.estimator(int(size))
+        np.testing.assert_allclose(
+            model.recovered_variance_ratio_[-1], best / np.trace(S), rtol=1e-9
+        )
+    np.testing.assert_allclose(path.recovered, path.values / np.trace(S))
+
+
+def test_a_path_of_recovery_rises_between_that_of_variance_and_pca():
+    X = np.random.default_rng(8).standard_normal((40, 60)) * np.linspace(1, 3, 60)
+    sizes = [1, 2, 4, 8, 16]
+    path = cardinality_path(X, sizes, objective="recovery")
+    variance = cardinality_path(X, sizes)
+    assert (path.recovered >= variance.recovered * (1 - 1e-12)).all()
+    assert (path.recovered <= path.pca_recovered * (1 + 1e-12)).all()
+    assert (np.diff(path.values) >= 0).all()
+    table = path.to_frame()
+    np.testing.assert_allclose(table["recovered_variance"], path.values)
+    wide = cardinality_path(sparse.csr_array(X), sizes, objective="recovery")
+    np.testing.assert_allclose(wide.values, path.values, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [({"nonnegative": True}, "loadings of both signs"), ({"certify": "instant"}, "bounds of the")],
+)
+def test_what_a_path_of_recovery_does_not_have_is_said(asked, words):
+    X = np.random.default_rng(9).standard_normal((20, 5))
+    with pytest.raises(ValueError, match=words):
+        cardinality_path(X, objective="recovery", **asked)

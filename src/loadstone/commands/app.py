@@ -25,8 +25,11 @@ from loadstone.commands.options import (
     NGroups,
     Nonnegative,
     Nonzero,
+    Objective,
     Orthogonality,
     PathFolder,
+    PathObjective,
+    SearchEffort,
     Seed,
     SignsFile,
     Standardize,
@@ -95,6 +98,8 @@ def fit(
     signs: SignsFile = None,
     method: Method = "sparse",
     orthogonality: Orthogonality = None,
+    objective: Objective = None,
+    effort: SearchEffort = None,
     standardize: Standardize = False,
     certify: Certify = None,
     time_limit: TimeLimit = None,
@@ -128,6 +133,8 @@ def fit(
         options=_given(
             nonnegative=nonnegative or None,
             orthogonality=orthogonality,
+            objective=objective,
+            effort=effort,
             standardize=standardize or None,
             certify=certify,
             time_limit=time_limit,
@@ -236,6 +243,7 @@ def path(
     reading: Reading,
     terminal: Terminal,
     nonnegative: Nonnegative = False,
+    objective: PathObjective = "variance",
     standardize: Standardize = False,
     output: PathFolder = None,
     force: Force = False,
@@ -246,7 +254,7 @@ def path(
     """
     from loadstone.commands.path import path as run
 
-    options = {"nonnegative": nonnegative, "standardize": standardize}
+    options = {"nonnegative": nonnegative, "objective": objective, "standardize": standardize}
     run(terminal, reading, options, output, force=force)
 
 

@@ -179,6 +179,27 @@ Orthogonality = Annotated[
     str | None,
     typer.Option(metavar="KIND", help="none, disjoint, or what else the method offers."),
 ]
+Objective = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="What components are best at: variance finds groups of features that belong together, "
+        "recovery the few that stand for all others, sum the most variance of disjoint or "
+        "orthogonal ones; by default variance.",
+    ),
+]
+PathObjective = Annotated[
+    str,
+    typer.Option(metavar="KIND", help="What each size is best at: variance, or recovery."),
+]
+SearchEffort = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        metavar="EFFORT",
+        help="How long to search: fast, balanced or thorough; by default balanced.",
+    ),
+]
 Certify = Annotated[
     str | None,
     typer.Option(

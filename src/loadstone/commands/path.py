@@ -63,6 +63,7 @@ def path(
     terminal.result(
         "path",
         {
+            "objective": found.objective,
             "n_nonzeros": [int(k) for k in found.n_nonzeros],
             "values": [float(v) for v in found.values],
             "ratio": [float(r) for r in found.ratio],
@@ -88,7 +89,7 @@ def _draw(found: Any, size: int, picture: Path) -> None:
 def _print(terminal: Terminal, found: Any, size: int, why: str) -> None:
     table = RichTable(show_edge=False, pad_edge=False)
     table.add_column("features", justify="right")
-    table.add_column("variance", justify="right")
+    table.add_column(found.quantity, justify="right")
     table.add_column("of PCA", justify="right")
     table.add_column("recovered", justify="right")
     table.add_column("", style="blue")

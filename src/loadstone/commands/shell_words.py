@@ -13,6 +13,7 @@ FLAGS = {
     "n_nonzero": "--nonzero",
     "nonnegative": "--nonnegative",
     "orthogonality": "--orthogonality",
+    "objective": "--objective",
     "standardize": "--standardize",
     "certify": "--certify",
     "effort": "--effort",

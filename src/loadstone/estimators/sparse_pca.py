@@ -22,7 +22,13 @@ from loadstone.estimators.found import Found, Task, silent
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import Reading
 from loadstone.estimators.sequential import Rival, SequentialComponents
-from loadstone.extraction import Orthogonality, Plan, prove_jointly, signed
+from loadstone.extraction import (
+    Orthogonality,
+    Plan,
+    RefusedConstraintError,
+    prove_jointly,
+    signed,
+)
 from loadstone.extraction.size import SizeChoice, choose_size, ladder_for
 from loadstone.loadings import Loadings
 from loadstone.registry import About
@@ -256,7 +262,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
             reason = f'it has no orthogonality={self.orthogonality!r}; use "none" or "disjoint"'
         if reason is not None:
             msg = f"objective='recovery': {reason}"
-            raise ValueError(msg)
+            raise RefusedConstraintError(msg)
 
     def _solver(self, task: Task) -> Portfolio:
         return PORTFOLIOS[self.effort].limited(self.max_iter, self.tol, task.stage)

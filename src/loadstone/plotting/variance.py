@@ -32,7 +32,8 @@ def plot_variance_path(
     chosen : int, optional
         A number of features to mark.
     recovered : bool, default=False
-        Draw what the component recovers of all features instead, in per cent.
+        Draw what the component recovers of all features instead, in per cent; a path of
+        ``objective="recovery"`` is drawn so in any case.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -44,6 +45,7 @@ def plot_variance_path(
     values = np.asarray(path.values, dtype=np.float64)
     bounds = upper_bounds_of(path)
     pca = pca_variance_of(path) if pca_variance is None else pca_variance
+    recovered = recovered or getattr(path, "objective", "variance") == "recovery"
     if recovered:
         # Bounds are about the variance of the scores.
         values, bounds, pca = 100 * path.recovered, None, 100 * path.pca_recovered

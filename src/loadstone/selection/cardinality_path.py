@@ -15,17 +15,21 @@ from loadstone.covariance import Array, Covariance, SampleGram
 from loadstone.estimators.found import tell, user_level
 from loadstone.estimators.parameters import SHARED
 from loadstone.estimators.reading import read, read_covariance
+from loadstone.extraction import RefusedConstraintError
+from loadstone.extraction.size import size_ladder
 from loadstone.selection.path import (
     PATH_EFFORTS,
     CardinalityPath,
     automatic_sizes,
     search_path,
 )
+from loadstone.selection.path_recovery import recovery_path
 from loadstone.selection.path_wide import largest_wide_size
 
 #: Values the arguments may have.
 RULES: Mapping[str, Any] = {
     "n_nonzeros": [StrOptions({"auto"}), Integral, "array-like"],
+    "objective": [StrOptions({"variance", "recovery"})],
     "effort": [StrOptions(set(PATH_EFFORTS))],
     "certify": [Options(bool, {False}), StrOptions({"instant", "standard"})],
     **{name: SHARED[name].rule for name in ("nonnegative", "standardize", "route")},
@@ -39,6 +43,7 @@ def cardinality_path(
     covariance: Any = None,
     n_samples: float | None = None,
     nonnegative: bool = False,
+    objective: str = "variance",
     effort: str = "balanced",
     certify: Any = False,
     standardize: bool | None = None,
@@ -60,6 +65,10 @@ def cardinality_path(
         Number of samples behind ``covariance``, where it is known.
     nonnegative : bool, default=False
         Allow only loadings >= 0.
+    objective : {"variance", "recovery"}, default="variance"
+        What the component of each size is best at: the variance of its scores, or how much of
+        all features a regression on them recovers. Recovery has no signs and no bounds, and
+        ``"auto"`` takes 1, 2, 3, 4, 5, 7, 10, 14, ... features, at most 50.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are tried, and at how many sizes.
     certify : {False, "instant", "standard"}, default=False
@@ -97,18 +106,24 @@ def cardinality_path(
         raise ValueError(msg)
     asked = {
         "nonnegative": nonnegative,
+        "objective": objective,
         "effort": effort,
         "standardize": standardize,
         "route": route,
     }
     given = {**asked, "n_nonzeros": n_nonzeros, "certify": certify}
     validate_parameter_constraints(RULES, given, caller_name="cardinality_path")
+    recovery = objective == "recovery"
+    if recovery:
+        _refuse_recovery(nonnegative=nonnegative, certify=certify)
     if covariance is not None:
         data = read_covariance(covariance, n_samples, standardize=bool(standardize))
     else:
-        data = read(X, sample_weight, standardize=bool(standardize), route=route)
+        data = read(X, sample_weight, standardize=bool(standardize), route=route, whole=recovery)
     tell(data.minding_units(standardize=standardize))
     forbidden = np.flatnonzero(data.moments.constant)
+    if recovery and isinstance(n_nonzeros, str):
+        n_nonzeros = size_ladder(max(1, data.n_features - forbidden.size))
     path = search_path(
         data.S,
         check_n_nonzeros(n_nonzeros, data.n_features, forbidden.size, _largest(data.S)),
@@ -120,7 +135,24 @@ def cardinality_path(
     if path.looked is not None:
         for remark in path.looked.remarks(data.n_features):
             warnings.warn(remark, UserWarning, stacklevel=user_level())
+    path = recovery_path(path, forbidden) if recovery else path
     return replace(path, data=data, parameters=asked)
+
+
+def _refuse_recovery(*, nonnegative: bool, certify: Any) -> None:
+    """Say what cannot be had together with ``objective="recovery"``."""
+    if nonnegative:
+        msg = (
+            "objective='recovery': the recovery of all features is sought with loadings of both "
+            "signs; use nonnegative=False, or objective='variance'"
+        )
+        raise RefusedConstraintError(msg)
+    if certify:
+        msg = (
+            f"objective='recovery': certify={certify!r} proves bounds of the variance; use "
+            "certify=False, or SparsePCA(objective='recovery', certify=...) for one size"
+        )
+        raise RefusedConstraintError(msg)
 
 
 def _largest(S: Covariance) -> int | None:

@@ -62,7 +62,8 @@ class CardinalityPath:
     n_nonzeros : ndarray of int
         Sizes, ascending: the largest number of features allowed.
     values : ndarray of float
-        Variance ``w'Sw`` of the component of each size (divisor n - 1); never decreases.
+        Variance ``w'Sw`` of the component of each size (divisor n - 1), or what it recovers of
+        all features with ``objective="recovery"``; never decreases.
     ratio : ndarray of float
         The same relative to the first principal component.
     supports : sequence of ndarray of int
@@ -79,6 +80,10 @@ class CardinalityPath:
         how many of them still wanted in (``n_wanting``).
     data : Reading or None
         The data of the path, where it was searched on data.
+    objective : {"variance", "recovery"}
+        What the component of each size is best at.
+    recovering : sparse array or None
+        Loadings of each size, a row each, with ``objective="recovery"``.
     parameters : mapping
         Parameters of :class:`loadstone.SparsePCA` that the path was searched with.
     """
@@ -92,6 +97,8 @@ class CardinalityPath:
     bounds: Array | None = field(default=None, repr=False)
     looked: Looked | None = field(default=None, repr=False)
     data: Reading | None = field(default=None, repr=False)
+    objective: str = "variance"
+    recovering: Any = field(default=None, repr=False)
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     def __len__(self) -> int:
@@ -102,9 +109,16 @@ class CardinalityPath:
         """Names of the features, where the data has them."""
         return None if self.data is None else self.data.names
 
+    @property
+    def quantity(self) -> str:
+        """What :attr:`values` are."""
+        return "variance" if self.objective == "variance" else "recovered variance"
+
     def loadings(self, n_nonzero: int) -> Array:
         """Unit-norm loadings of the component of one size of the path."""
         index = self._index(n_nonzero)
+        if self.recovering is not None:
+            return np.asarray(self.recovering[[index]].toarray()[0])
         S = self.covariance
         w = self.supports.mask(index).astype(S.dtype)
         constraint = LoadingConstraint(S.n_features, int(n_nonzero), self.nonnegative)
@@ -186,7 +200,7 @@ class CardinalityPath:
         table = {
             "n_nonzero": self.n_nonzeros,
             "cardinality": [int(mask.sum()) for mask in self.supports.masks()],
-            "variance": self.values,
+            self.quantity.replace(" ", "_"): self.values,
             "ratio": self.ratio,
             "recovered": self.recovered,
             "pca_recovered": self.pca_recovered,
@@ -225,7 +239,7 @@ class CardinalityPath:
         if self.n_nonzeros[-1] > 20 * self.n_nonzeros[0]:
             ax.set_xscale("log")
         ax.set_xlabel("features per component")
-        ax.set_ylabel("variance / first principal component" if ratio else "variance")
+        ax.set_ylabel(f"{self.quantity} / first principal component" if ratio else self.quantity)
         return ax
 
     def _index(self, n_nonzero: int) -> int:

@@ -52,6 +52,8 @@ class Portfolio:
         The same where hardly two of them end alike; no more than before where it is smaller.
     rugged_budget : float
         The start budget there: among many hills the highest may begin at any column.
+    n_times : int
+        How many times more again, of starts and of parents, where nearly none end alike.
     n_rounds : int
         Largest number of exchanges of each of them.
     n_parents, n_generations : int
@@ -86,6 +88,7 @@ class Portfolio:
     n_climbed: int = 48
     n_rugged: int = 384
     rugged_budget: float = 2.4e9
+    n_times: int = 3
     n_rounds: int = 100
     n_parents: int = 20
     n_generations: int = 20
@@ -211,6 +214,7 @@ _FAST = Portfolio(
     n_climbed=12,
     n_rugged=48,
     rugged_budget=2e8,
+    n_times=1,
     n_parents=10,
     n_generations=6,
     n_polished=6,

@@ -8,7 +8,7 @@ import pytest
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.solvers.portfolio import PORTFOLIOS
-from loadstone.solvers.search.crossing import crossed
+from loadstone.solvers.search.crossing import SHAKEN_OUT, apart, crossed, parents_of, shaken
 from loadstone.solvers.search.exchange_block import climb_by_exchange
 from loadstone.solvers.search.few_places import best_feature, best_pair
 from loadstone.solvers.search.finish import Found, best_of, different_basins
@@ -116,6 +116,46 @@ def test_children_are_between_their_parents(nonnegative):
         expected = constraint.best_loading(A @ (W[i] + sign * W[j]))
         np.testing.assert_allclose(child, expected, atol=1e-10)
     assert len(crossed(space_of(S), parents.take([0]), constraint)) == 0
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_shaken_rows_are_where_their_strongest_features_lead(nonnegative):
+    S, _ = covariance_of(data(n=30), standardize=True, route="data")
+    parents = random_block(RNG(1), 2, 40, 8)
+    A, W = matrix_of(S), dense_rows(parents, 40)
+    constraint = LoadingConstraint(40, 8, nonnegative)
+    expected = []
+    for count in sorted({max(1, round(share * 8)) for share in SHAKEN_OUT}):
+        for w in W:
+            strong = np.where(np.abs(w) > np.sort(np.abs(w[w != 0]))[count - 1], w, 0)
+            expected.append(constraint.best_loading(A @ strong))
+    found = dense_rows(shaken(space_of(S), parents, constraint), 40)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    lone = LoadingConstraint(40, 1)
+    assert len(shaken(space_of(S), random_block(RNG(2), 3, 40, 1), lone)) == 0
+
+
+def test_copies_of_a_feature_are_shaken_out_together():
+    S, _ = covariance_of(data(n=30), standardize=True, route="data")
+    values = np.array([[0.5, 0.5, -0.5, 0.3, 0.3, 0.26]])
+    parents = SparseBlock(np.arange(6)[None] * 5, values)
+    constraint = LoadingConstraint(40, 6)
+    found = dense_rows(shaken(space_of(S), parents, constraint), 40)
+    for kind in ([0, 5, 10], [15, 20]):
+        left = parents.dense(0, 40)
+        left[kind] = 0
+        expected = constraint.best_loading(matrix_of(S) @ left)
+        assert any(np.allclose(row, expected, atol=1e-10) for row in found)
+
+
+def test_parents_are_those_apart_and_then_those_nearer():
+    supports = [range(10), range(1, 11), range(2, 12), [0, 1, 20, *range(30, 37)]]
+    block = SparseBlock(np.array([list(each) for each in supports]), np.full((4, 10), 10**-0.5))
+    assert apart(block, 4) == [0, 3]
+    assert parents_of(block, 1) == [0]
+    assert parents_of(block, 2) == [0, 3]
+    assert parents_of(block, 3) == [0, 1, 3]
+    assert parents_of(block, 9) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])

@@ -117,3 +117,11 @@ def best_of(found: list[Found]) -> Found:
     equal = EQUAL[found[0].w.dtype]
     tied = [each for each in found if each.value >= largest - equal * abs(largest)]
     return min(tied, key=lambda each: each.support.tolist())
+
+
+def any_feature(S: Covariance, constraint: LoadingConstraint) -> Found:
+    """The first feature that may be used: where nothing varies all are alike."""
+    free = np.setdiff1d(np.arange(S.n_features), constraint.forbidden)
+    w = np.zeros(S.n_features, dtype=S.dtype)
+    w[constraint.forced[0] if constraint.forced.size else free[0]] = 1
+    return Found(w, 0.0)

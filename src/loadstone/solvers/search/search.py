@@ -1,7 +1,6 @@
 """The search itself: pilot, screen of all columns, halving, finish.
 
-What several efforts need (eigenvectors, pilot, screens, EM) is computed once and shared,
-so that each effort can begin with the answer of the one below it.
+What several efforts need is computed once, so that each begins with the answer of the one below.
 """
 
 from __future__ import annotations
@@ -17,11 +16,18 @@ from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.greedy import Greedy
 from loadstone.solvers.search.climb import best_rows, settle, step, values_of
-from loadstone.solvers.search.crossing import apart, crossed, unknown
+from loadstone.solvers.search.crossing import apart, new_rows, unknown
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 from loadstone.solvers.search.em_support import em_support
 from loadstone.solvers.search.exchange_block import climb_by_exchange
-from loadstone.solvers.search.finish import EQUAL, Found, best_of, exchange_best, polish_block
+from loadstone.solvers.search.finish import (
+    EQUAL,
+    Found,
+    any_feature,
+    best_of,
+    exchange_best,
+    polish_block,
+)
 from loadstone.solvers.search.restricted import FEW_FEATURES, in_memory
 from loadstone.solvers.search.running_top import top_of
 from loadstone.solvers.search.screen import (
@@ -50,6 +56,8 @@ COMPARISON = 50
 FEW_CLIMBED = 4
 #: Share of climbs that end on hills of their own, from which on there are many hills.
 RUGGED = 0.5
+#: Share from which on there may be any number of them.
+ALL_HILLS = 0.75
 #: Generations without a better one after which there is no other.
 IDLE_GENERATIONS = 2
 #: Sizes up to which the greedy support is worth its one product per feature.
@@ -108,7 +116,7 @@ class Search:
         if below is not None and self.stopped:
             return below
         if not self.allowed.size:
-            return self._any_feature()
+            return any_feature(self.S, self.constraint)
         candidates = [self._settled(effort)] if scarce else [self._settled(effort), self.em]
         if below is not None:
             candidates.append(block_of(below.w, self.constraint.size))
@@ -137,13 +145,6 @@ class Search:
                 self._answers[below], below = found, below.below
             return found
         return None if effort.below is None else self.run(effort.below)
-
-    def _any_feature(self) -> Found:
-        """The first feature that may be used: where nothing varies all are alike."""
-        free = np.setdiff1d(np.arange(self.S.n_features), self.constraint.forbidden)
-        w = np.zeros(self.S.n_features, dtype=self.S.dtype)
-        w[self.constraint.forced[0] if self.constraint.forced.size else free[0]] = 1
-        return Found(w, 0.0)
 
     def _settled(self, effort: Portfolio) -> SparseBlock:
         """The last candidates: halved, at rest, climbed, and crossed with each other."""
@@ -185,35 +186,36 @@ class Search:
     def _climbed_and_crossed(self, block: SparseBlock, effort: Portfolio, n: int) -> SparseBlock:
         """Exchanges from every row; then again from between the best, as long as that gains.
 
-        Where hardly two rows end on the same hill, as in noise, the first are too few to have
-        met the highest, and many more climb.
+        Where hardly two rows end on one hill, as in noise, the first may have missed the highest,
+        and many more climb; where nearly none do, more again.
         """
-        variance = self.S.diagonal()
-
-        def climb(rows: SparseBlock) -> SparseBlock:
-            return climb_by_exchange(self.space, rows, self.constraint, variance, effort.n_rounds)
-
-        pool, values = best_rows(self.space, climb(block), n)
-        costly = self._is_costly(effort)
-        if not costly and effort.n_rugged > n and len(apart(pool, n)) > RUGGED * n:
-            n = effort.n_rugged
-            wider = replace(effort, start_budget=effort.rugged_budget)
-            more = unknown(self._halved(wider, n), block)
-            if len(more):
-                pool, values = best_rows(self.space, joined([pool, climb(more)]), n)
+        pool, values = best_rows(self.space, self._exchanged(block, effort), n)
+        if self._is_costly(effort):
+            return pool
+        n_parents, own_hills = effort.n_parents, len(apart(pool, n)) / n
+        if effort.n_rugged > n and own_hills > RUGGED:
+            n, times = effort.n_rugged, effort.n_times if own_hills > ALL_HILLS else 1
+            n_parents *= times
+            wider = replace(effort, start_budget=times**2 * effort.rugged_budget)
+            if len(more := unknown(self._halved(wider, times * n), block)):
+                more = self._exchanged(more, effort)
+                pool, values = best_rows(self.space, joined([pool, more]), n)
         best, n_idle = values[0], 0
-        for _ in range(0 if costly else effort.n_generations):
-            parents = pool.take(apart(pool, effort.n_parents))
-            children = unknown(crossed(self.space, parents, self.constraint), pool)
+        for _ in range(effort.n_generations):
+            children = new_rows(self.space, pool, n_parents, self.constraint)
             if not len(children):
                 break
-            children, _ = best_rows(self.space, children, n)
-            pool, values = best_rows(self.space, joined([pool, climb(children)]), n)
+            grown = self._exchanged(best_rows(self.space, children, n)[0], effort)
+            pool, values = best_rows(self.space, joined([pool, grown]), n)
             n_idle = 0 if values[0] > best * (1 + EQUAL[self.S.dtype]) else n_idle + 1
             if n_idle == IDLE_GENERATIONS:
                 break
             best = values[0]
         return pool
+
+    def _exchanged(self, block: SparseBlock, effort: Portfolio) -> SparseBlock:
+        variance = self.S.diagonal()
+        return climb_by_exchange(self.space, block, self.constraint, variance, effort.n_rounds)
 
     def _all_starts(self, effort: Portfolio) -> SparseBlock:
         """Pilot and columns, one step after each; where all columns are few, several steps.
