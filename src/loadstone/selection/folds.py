@@ -100,6 +100,20 @@ def part_of_rows(folds: Sequence[Fold], n_samples: int) -> Array | None:
     return part if (part >= 0).all() else None
 
 
+def refuse_weightless(weights: Array | None, fold: Fold) -> None:
+    """Raise where the samples of one side of a fold do not count."""
+    if weights is None:
+        return
+    train, test = fold
+    check_weights(weights[train], train)
+    if not weights[test].any():
+        msg = (
+            f"a fold holds out {test.size} sample(s) that all have weight 0, so there is nothing to "
+            "score; shuffle the folds, or drop samples of weight 0"
+        )
+        raise ValueError(msg)
+
+
 def read_folds_of(
     rows: Any, folds: Sequence[Fold], sample_weight: Any, names: Any, *, standardize: bool
 ) -> Reading | None:

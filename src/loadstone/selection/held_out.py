@@ -23,7 +23,7 @@ from loadstone.covariance.near_zero import data_covariance
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.metrics import held_out_recovery
-from loadstone.selection.folds import Fold, HeldOut
+from loadstone.selection.folds import Fold, HeldOut, refuse_weightless
 from loadstone.selection.wide_folds import WideFold
 
 #: Folds where none are given.
@@ -97,6 +97,7 @@ def cross_validated_recovery(
     fresh = _again(estimator)
     found, pca = [], []
     for train, test in folds.split(np.empty(rows.shape[0])):
+        refuse_weightless(weights, (train, test))
         parts = [
             (_safe_indexing(rows, part), None if weights is None else weights[part])
             for part in (train, test)
@@ -194,6 +195,7 @@ def both_parts(data: Reading | None, fold: Fold | HeldOut) -> tuple[Reading, Cov
     if isinstance(fold, HeldOut):
         return fold.train, fold.second_moments()
     assert data is not None
+    refuse_weightless(data.weights, fold)
     rows, test = _safe_indexing(data.rows, fold[0]), _safe_indexing(data.rows, fold[1])
     weights = None if data.weights is None else data.weights[fold[0]]
     train = read_rows(rows, weights, data.names, standardize=data.moments.scale is not None)

@@ -29,10 +29,15 @@ from loadstone.selection.fold_scores import (
     around,
     choose,
     held_out_scores,
-    refuse_weightless,
     results,
 )
-from loadstone.selection.folds import Fold, are_covariances, read_folds_of, read_in_folds
+from loadstone.selection.folds import (
+    Fold,
+    are_covariances,
+    read_folds_of,
+    read_in_folds,
+    refuse_weightless,
+)
 from loadstone.selection.held_out import recovered_of_folds, rows_for
 from loadstone.selection.path import automatic_sizes
 from loadstone.selection.path_solver import of_size
