@@ -12,6 +12,9 @@ from loadstone.files.errors import TableError
 from loadstone.files.foreign import refuse_beyond_memory
 from loadstone.files.npy_arrays import DamagedError
 
+#: About what a row and a column take whatever is in them, and an entry while it is sorted.
+_BYTES_OF_A_ROW, _BYTES_OF_A_COLUMN, _BYTES_OF_AN_ENTRY = 64, 200, 48
+
 
 def sparse_of_arrays(arrays: dict[str, Any], path: Path) -> Any:
     """The CSR matrix that ``scipy.sparse.save_npz`` wrote.
@@ -75,6 +78,7 @@ def _numbers(data: Any, path: Path) -> Any:
     if data.ndim != 1 or data.dtype.kind not in "biuf":
         msg = f"{path} holds a sparse matrix of {data.dtype}; real numbers are needed"
         raise TableError(msg)
+    refuse_beyond_memory(_BYTES_OF_AN_ENTRY * data.size, path, "entries")
     return data.astype(np.float64, copy=False)
 
 
@@ -83,8 +87,9 @@ def _shape(shape: Any, path: Path) -> tuple[int, int]:
         msg = f"a sparse matrix of shape {shape.tolist()}"
         raise DamagedError(msg)
     n_rows, n_columns = (int(n) for n in shape)
-    # Pointers of rows and means of columns are dense.
-    refuse_beyond_memory(8 * (n_rows + 4 * n_columns), path, "a sparse matrix with pointers")
+    # Pointers and scores of rows, names and means of columns are dense.
+    n_bytes = _BYTES_OF_A_ROW * n_rows + _BYTES_OF_A_COLUMN * n_columns
+    refuse_beyond_memory(n_bytes, path, "a sparse matrix with pointers")
     return n_rows, n_columns
 
 
