@@ -6,6 +6,7 @@ import resource
 import struct
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -203,3 +204,22 @@ def test_a_sentence_about_a_long_cell_is_short(tmp_path):
     with pytest.raises(TableError, match="has no column of numbers") as refused:
         read_table(path)
     assert len(str(refused.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "tag", ['<row r="{}">', "<row>{}", "<!--{}-->"], ids=["tag", "text", "remark"]
+)
+def test_tags_without_an_end_are_not_read_again_and_again(tag, tmp_path):
+    path = tmp_path / "t.xlsx"
+    write_xlsx(path, {"S": [["a", "b"], [1.0, 2.0], [3.0, 5.0], [4.0, 4.0]]})
+    parts = {name: zipfile.ZipFile(path).read(name) for name in zipfile.ZipFile(path).namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            long = tag.format("1" * (6 << 20)).encode()
+            swapped = content.replace(b'<row r="1">', long) if "sheet1" in name else content
+            archive.writestr(name, swapped)
+    if tag == "<row>{}":
+        assert read_table(path).X.shape == (3, 2)
+    else:
+        with pytest.raises(TableError, match="has a tag of more than 4 MB"):
+            read_table(path)

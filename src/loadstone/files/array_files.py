@@ -73,7 +73,7 @@ def _matrix(X: Any, path: Path) -> Any:
         raise TableError(msg)
     if X.dtype.kind == "f":
         return X
-    refuse_table(*X.shape, path)
+    refuse_table(X.shape[0], X.shape[1], path)
     return X.astype(np.float64)
 
 

@@ -36,7 +36,7 @@ def sparse_of_arrays(arrays: dict[str, Any], path: Path) -> Any:
         return sparse.csr_array((data, (rows, columns)), shape=shape)
     indices, indptr = _indices(arrays["indices"]), _indices(arrays["indptr"])
     n_major, n_minor = shape if kind == "csr" else shape[::-1]
-    _check_compressed(data, indices, indptr, n_major, n_minor)
+    check_compressed(data, indices, indptr, n_major, n_minor)
     build = sparse.csr_array if kind == "csr" else sparse.csc_array
     X = sparse.csr_array(build((data, indices, indptr), shape=shape))
     X.sum_duplicates()
@@ -61,7 +61,8 @@ def checked_sparse(X: Any, path: Path) -> Any:
     return sparse_of_arrays({**kind, **parts}, path)
 
 
-def _check_compressed(data: Any, indices: Any, indptr: Any, n_major: int, n_minor: int) -> None:
+def check_compressed(data: Any, indices: Any, indptr: Any, n_major: int, n_minor: int) -> None:
+    """Refuse places that a compiled product would follow out of the matrix."""
     if indptr.size != n_major + 1:
         msg = f"{indptr.size} row pointers for {n_major} rows or columns"
         raise DamagedError(msg)
