@@ -189,7 +189,6 @@ def test_features_may_be_given_as_a_list():
     constraint = LoadingConstraint(6, 3, forced=[4, 1, 4], forbidden=(2,))
     assert constraint.forced.tolist() == [1, 4]
     assert constraint.forbidden.tolist() == [2]
-    assert constraint == LoadingConstraint(6, 3, False, np.array([1, 4]), np.array([2]))
 
 
 @pytest.mark.parametrize(

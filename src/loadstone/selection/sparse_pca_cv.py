@@ -17,6 +17,8 @@ from loadstone.constraints.from_parameters import check_features
 from loadstone.constraints.resized import largest_size
 from loadstone.covariance import Array, SampleCovariance, SampleGram
 from loadstone.covariance.checks import check_rows, check_weights
+from loadstone.covariance.containers import is_dask
+from loadstone.covariance.dask_rows import refuse_unknown_lengths
 from loadstone.covariance.opened import feature_names
 from loadstone.estimators.base import Components, field, seeded
 from loadstone.estimators.found import Found, Task
@@ -274,6 +276,8 @@ class SparsePCACV(Components):
         return max(1, int(forced.size))
 
     def _folds(self, rows: Any) -> list[Fold]:
+        if is_dask(rows):
+            refuse_unknown_lengths(rows)
         cv = check_cv(self.cv)
         n_folds = cv.get_n_splits(rows)
         if n_folds > rows.shape[0]:
