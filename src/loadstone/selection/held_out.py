@@ -105,6 +105,9 @@ def cross_validated_recovery(
         ours, theirs = _one_fold(fresh, *parts)
         found.append(_filled(ours, estimator.n_components_))
         pca.append(_filled(theirs, estimator.n_components_))
+    if not found:
+        msg = f"cv={cv!r} holds out nothing; give a number of folds, or some pairs of rows"
+        raise ValueError(msg)
     return HeldOutRecovery(np.mean(found, axis=0), np.mean(pca, axis=0))
 
 
