@@ -42,8 +42,7 @@ def iterate(
     # As long as the search takes: whoever wants no limit asks for a billion iterations.
     trace: list[Array] = []
     active = np.arange(n_columns)
-    n_iter = 0
-    for n_iter in range(1, max_iter + 1):
+    for _ in range(max_iter):
         SW = S @ W
         value[active] = reached = np.einsum("ij,ij->j", W, SW)
         trace.append(np.full(n_columns, np.nan))
@@ -64,4 +63,4 @@ def iterate(
         result, value = np.hstack([result, best]), np.concatenate([value, best_value])
     order = np.argsort(-value, kind="stable")
     path = np.array([values[order[0] % n_columns] for values in trace])
-    return Loadings(result[:, order], path[~np.isnan(path)], n_iter, stop)
+    return Loadings(result[:, order], path[~np.isnan(path)], len(trace), stop)
