@@ -224,6 +224,15 @@ def test_folds_without_weight_are_refused(weights, words, how):
             SparsePCACV(n_nonzeros=[2], cv=3, **how).fit(X, sample_weight=weights)
 
 
+@pytest.mark.parametrize("cv", [[], b"2", "3"])
+def test_folds_that_hold_out_nothing_are_refused(cv):
+    X = three_factors(6)
+    with pytest.raises(ValueError, match="holds out nothing"):
+        SparsePCACV(cv=cv).fit(X)
+    with pytest.raises(ValueError, match="holds out nothing"):
+        cross_validated_recovery(SparsePCA().fit(X), X, cv=cv)
+
+
 def test_held_out_samples_without_weight_are_refused():
     X = np.random.default_rng(0).standard_normal((60, 5))
     weights = np.repeat([0.0, 1.0], [20, 40])

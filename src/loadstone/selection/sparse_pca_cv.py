@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csc_array
-from sklearn.model_selection import check_cv
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.blas_threads import in_parallel
@@ -36,6 +35,7 @@ from loadstone.selection.fold_scores import (
 from loadstone.selection.folds import (
     Fold,
     are_covariances,
+    checked_folds,
     read_folds_of,
     read_in_folds,
     refuse_weightless,
@@ -278,15 +278,14 @@ class SparsePCACV(Components):
     def _folds(self, rows: Any) -> list[Fold]:
         if is_dask(rows):
             refuse_unknown_lengths(rows)
-        cv = check_cv(self.cv)
-        n_folds = cv.get_n_splits(rows)
-        if n_folds > rows.shape[0]:
+        n_samples = int(rows.shape[0])
+        if isinstance(self.cv, Integral) and self.cv > n_samples:
             msg = (
-                f"cv={n_folds} folds need at least as many samples, got n_samples={rows.shape[0]}; "
+                f"cv={self.cv} folds need at least as many samples, got n_samples={n_samples}; "
                 "use fewer folds"
             )
             raise ValueError(msg)
-        return list(cv.split(rows))
+        return checked_folds(self.cv, n_samples)
 
     def _cross_validate(
         self, task: Task, sizes: Array, known: Known, n_pricings: int = N_PRICINGS
