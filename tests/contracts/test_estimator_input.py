@@ -3,6 +3,7 @@
 from functools import cache
 
 import dask
+import dask.array
 import numpy as np
 import pandas as pd
 import pytest
@@ -275,7 +276,7 @@ def test_sparse_matrices_that_lead_astray_are_refused(subject):
 
 
 def test_frames_that_were_not_read_are_refused():
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="its frames need polars")
     with pytest.raises(TypeError, match=r"give X\.collect\(\)"):
         SparsePCA().fit(polars.DataFrame(small_data()).lazy())
 
@@ -304,7 +305,6 @@ def test_a_single_weight_is_one_for_all_samples():
 
 
 def test_folds_of_unknown_length_are_refused_in_our_words():
-    da = pytest.importorskip("dask.array")
-    X = da.from_array(small_data(), chunks=(5, -1))
+    X = dask.array.from_array(small_data(), chunks=(5, -1))
     with pytest.raises(ValueError, match="chunks of unknown length"):
         SparsePCACV(cv=2).fit(X[X[:, 0] > -100])

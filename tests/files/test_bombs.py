@@ -9,15 +9,17 @@ import sys
 import zipfile
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
 
 from loadstone.files import arrow_batches, foreign
 from loadstone.files.errors import TableError
 from loadstone.files.tables import read_table
 from workbook_writer import write_xlsx
 
+WHY = "Parquet and Arrow files need pyarrow to be written"
+pa = pytest.importorskip("pyarrow", reason=WHY)
+feather = pytest.importorskip("pyarrow.feather", reason=WHY)
+parquet = pytest.importorskip("pyarrow.parquet", reason=WHY)
 MEMORY = 30_000_000
 
 
@@ -110,7 +112,7 @@ def test_values_that_are_written_once_are_read(tmp_path):
 
 
 def test_arrow_files_of_polars_are_read(tmp_path):
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="its files are written by polars")
     path = tmp_path / "t.arrow"
     # They do not begin as a stream does.
     polars.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "x"]}).write_ipc(path)

@@ -46,7 +46,9 @@ def test_values_whose_covariance_nobody_knows_leave_it_out(kind, value):
     Y = X.copy()
     Y[3, 2] = value
     if kind == "dask":
-        Y = pytest.importorskip("dask.array").from_array(Y, chunks=(10, -1))
+        Y = pytest.importorskip("dask.array", reason="a Dask array needs Dask").from_array(
+            Y, chunks=(10, -1)
+        )
     if kind == "array" and np.isnan(value):
         with pytest.raises(ValueError, match="contains NaN"):
             summarise(MODEL, Y)
@@ -56,7 +58,7 @@ def test_values_whose_covariance_nobody_knows_leave_it_out(kind, value):
 
 
 def test_frames_of_dask_are_taken():
-    dd = pytest.importorskip("dask.dataframe")
+    dd = pytest.importorskip("dask.dataframe", reason="a frame of Dask needs it")
     frame = pd.DataFrame(X, columns=list("abcde"))
     model = SparsePCA(2, n_nonzero=2).fit(frame)
     found = summarise(model, dd.from_pandas(frame, npartitions=3))

@@ -279,7 +279,7 @@ class SparsePCACV(Components):
         if is_dask(rows):
             refuse_unknown_lengths(rows)
         n_samples = int(rows.shape[0])
-        if isinstance(self.cv, Integral) and self.cv > n_samples:
+        if isinstance(self.cv, Integral) and int(self.cv) > n_samples:
             msg = (
                 f"cv={self.cv} folds need at least as many samples, got n_samples={n_samples}; "
                 "use fewer folds"
