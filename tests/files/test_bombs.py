@@ -16,10 +16,9 @@ from loadstone.files.errors import TableError
 from loadstone.files.tables import read_table
 from workbook_writer import write_xlsx
 
-WHY = "Parquet and Arrow files need pyarrow to be written"
-pa = pytest.importorskip("pyarrow", reason=WHY)
-feather = pytest.importorskip("pyarrow.feather", reason=WHY)
-parquet = pytest.importorskip("pyarrow.parquet", reason=WHY)
+pa = pytest.importorskip("pyarrow", reason="these files need pyarrow to be written")
+feather = pytest.importorskip("pyarrow.feather", reason="these files need pyarrow to be written")
+parquet = pytest.importorskip("pyarrow.parquet", reason="these files need pyarrow to be written")
 MEMORY = 30_000_000
 
 
