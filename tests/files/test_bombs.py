@@ -224,3 +224,11 @@ def test_tags_without_an_end_are_not_read_again_and_again(tag, tmp_path):
     else:
         with pytest.raises(TableError, match="has a tag of more than 4 MB"):
             read_table(path)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_rows_that_share_no_column_are_counted(tmp_path):
+    path = tmp_path / "t.xlsx"
+    write_xlsx(path, {"S": [[None] * i + [1.0] for i in range(1200)]})
+    with pytest.raises(TableError, match=r"declares a table of 0\.0115 GB"):
+        read_table(path)
