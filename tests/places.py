@@ -28,17 +28,22 @@ from registry import small_data
 def _fits():
     """Every kind of search, compiled or not: estimators in their small setting, a proof, a path."""
     import loadstone
-    from registry import settings
+    from registry import estimators, settings
 
-    for name in ("EMPCA", "NSPCA", "SparseNoisyPCA", "SparsePCA", "SparseProbabilisticPCA"):
-        cls = getattr(loadstone, name)
-        yield name, lambda X, cls=cls: cls(**settings(cls)[0][1]).fit(X)
+    for cls in estimators():
+        yield cls.__name__, lambda X, cls=cls: cls(**settings(cls)[0][1]).fit(X)
     yield "proof", lambda X: loadstone.ExactSparsePCA(n_nonzero=3, nonnegative=True).fit(X)
     yield "path", lambda X: loadstone.cardinality_path(X, [1, 2, 5])
 
 
+#: What is tried where nobody asks: every kind of search once.
+FEW = [
+    "EMPCA", "NSPCA", "SparseNoisyPCA", "SparsePCA", "SparseProbabilisticPCA", "proof", "path",
+]  # fmt: skip
+
+
 def names_of_fits():
-    """What can be asked for."""
+    """What can be asked for: every estimator, a proof and a path."""
     return [name for name, _ in _fits()]
 
 
@@ -52,19 +57,21 @@ def digest(name):
 
 def _digest(name):
     found = dict(_fits())[name](small_data())
-    numbers = found.values if name == "path" else found.components_
+    numbers = found.values if name == "path" else vars(found).get("components_", found)
+    if numbers is found:
+        numbers = found.scores_
     content = np.ascontiguousarray(numbers, dtype=float)
     return hashlib.sha256(content.tobytes()).hexdigest()[:16]
 
 
 def digests(names=None):
     """Digest of every fit by name."""
-    return {name: digest(name) for name in names or names_of_fits()}
+    return {name: digest(name) for name in names or FEW}
 
 
 def in_threads(names=None):
     """Four at a time, each fit twice."""
-    names = [*(names or names_of_fits())] * 2
+    names = [*(names or FEW)] * 2
     # Catching warnings is a matter of the whole process, not of a thread.
     with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(4) as pool:
         warnings.simplefilter("always")

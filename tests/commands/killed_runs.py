@@ -22,11 +22,17 @@ RUNS = {
     "fit": ("fit", "data.csv", "-c", "2", "-k", "3", "-o", "out"),
     "path": ("path", "data.csv", "-o", "out"),
     "report": ("report", "model.npz", "data.csv", "-o", "out.html"),
+    "transform": ("transform", "model.npz", "data.csv", "-o", "out.csv"),
+    "covariance": ("covariance", "data.csv", "-o", "out.npz"),
+    "certify": ("certify", "model.npz", "data.csv", "-o", "out"),
 }
 FILES = {
     "fit": {"loadings.csv", "scores.csv", "model.npz", "report.html"},
     "path": {"path.csv", "path.png"},
     "report": {"out.html"},
+    "transform": {"out.csv"},
+    "covariance": {"out.npz"},
+    "certify": {"certificate_1.npz", "certificate_2.npz", "joint.npz"},
 }
 #: Steps in which a kill could part what belongs together.
 STEPS = ("os.fsync", "os.rename", "os.replace", "os.unlink", "os.rmdir", "os.mkdir")
@@ -84,10 +90,10 @@ def ended(child):
 
 def standing(name):
     """What a run left: the content of each file, or nothing."""
-    if name == "report":
-        return {"out.html": Path("out.html").read_bytes()} if Path("out.html").exists() else {}
+    alone = [file for file in map(Path, FILES[name]) if file.exists()]
     folder = Path("out")
-    return {file.name: file.read_bytes() for file in folder.iterdir()} if folder.exists() else {}
+    files = alone or (folder.iterdir() if folder.exists() else ())
+    return {file.name: file.read_bytes() for file in files}
 
 
 def is_whole(name, found):
@@ -172,11 +178,19 @@ def _remove(name):
     import shutil
 
     shutil.rmtree("out", ignore_errors=True)
-    Path("out.html").unlink(missing_ok=True)
+    for file in FILES[name]:
+        Path(file).unlink(missing_ok=True)
 
 
 #: Seconds within which a moment is drawn; about how long a run takes.
-DURATION = {"fit": 0.25, "path": 0.5, "report": 0.1}
+DURATION = {
+    "fit": 0.25,
+    "path": 0.5,
+    "report": 0.1,
+    "transform": 0.05,
+    "covariance": 0.05,
+    "certify": 0.2,
+}
 
 if __name__ == "__main__":
     sys.exit(main(int(sys.argv[1]), *map(int, sys.argv[2:])))

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from loadstone.constraints import L1Budget, LoadingConstraint
+from loadstone.constraints import Groups, L1Budget, LoadingConstraint, Signs
 
 P = 8
 
@@ -183,3 +183,42 @@ def test_forced_features_without_any_direction_keep_their_places():
         w = loading(direction)
         assert constraint.allows(w)
         np.testing.assert_array_equal(np.flatnonzero(w), [2])
+
+
+def test_features_may_be_given_as_a_list():
+    constraint = LoadingConstraint(6, 3, forced=[4, 1, 4], forbidden=(2,))
+    assert constraint.forced.tolist() == [1, 4]
+    assert constraint.forbidden.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"forced": [6]}, "feature 6 of forced does not exist; features go from 0 to 5"),
+        ({"forbidden": [0, -1]}, "feature -1 of forbidden does not exist"),
+        ({"forced": [1.5]}, "must be the numbers of features"),
+        ({"forced": [True] * 6}, "must be the numbers of features"),
+        ({"forced": ["a"]}, "must be the numbers of features"),
+        ({"n_nonzero": 0}, "n_nonzero=0 must be a whole number of at least 1"),
+        ({"n_nonzero": 2.5}, "n_nonzero=2.5 must be"),
+        ({"n_nonzero": None}, "n_nonzero=None must be"),
+        ({"n_nonzero": True}, "n_nonzero=True must be"),
+    ],
+)
+def test_features_and_sizes_that_are_none_are_refused(given, words):
+    with pytest.raises(ValueError, match=words):
+        LoadingConstraint(6, **{"n_nonzero": 3, **given})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: L1Budget(6, "a"), lambda: Groups([0, 0, 1], "a"), lambda: Groups([0, 0, 1], 1.5)],
+)
+def test_limits_that_are_no_numbers_are_refused(make):
+    with pytest.raises(ValueError, match="must be"):
+        make()
+
+
+def test_other_constraints_take_lists_as_well():
+    assert Groups([0, 0, 1, 1], 1, forbidden=[3]).forbidden.tolist() == [3]
+    assert Signs({0: 1}, n_features=4, forbidden=[3]).forbidden.tolist() == [3]

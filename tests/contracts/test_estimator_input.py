@@ -3,6 +3,7 @@
 from functools import cache
 
 import dask
+import dask.array
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from fitted_state import answer, differences
+from loadstone import SparsePCA, SparsePCACV
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.covariance.containers import is_dask
 from registry import containers, small_data, subjects
@@ -247,3 +249,62 @@ def test_a_covariance_that_knows_its_data_keeps_the_mean(subject, standardize):
     model = clone(subject).fit_covariance(covariance_of(X, route="data")[0])
     assert not differences(answer(of_data), answer(model), 1e-7)
     np.testing.assert_allclose(model.transform(X), of_data.transform(X), atol=1e-6)
+
+
+def broken(name, place, value):
+    """A sparse matrix whose arrays somebody has changed."""
+    X = sparse.csr_array(small_data())
+    array = getattr(X, name).copy()
+    array[place] = value
+    setattr(X, name, array)
+    return X
+
+
+BROKEN = [("indices", 0, 100), ("indices", 0, -1), ("indptr", -1, 10_000), ("indptr", 1, 7_000)]
+
+
+@pytest.mark.parametrize("subject", subjects(), ids=str)
+def test_sparse_matrices_that_lead_astray_are_refused(subject):
+    # A product with them ends the process.
+    for change in BROKEN:
+        X = broken(*change)
+        if not is_entropy(subject):
+            with pytest.raises(ValueError, match="X is a broken sparse matrix"):
+                clone(subject).fit(X)
+        with pytest.raises(ValueError, match="X is a broken sparse matrix"):
+            fitted(subject).transform(X)
+
+
+def test_frames_that_were_not_read_are_refused():
+    polars = pytest.importorskip("polars", reason="its frames need polars")
+    with pytest.raises(TypeError, match=r"give X\.collect\(\)"):
+        SparsePCA().fit(polars.DataFrame(small_data()).lazy())
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (float("nan"), "no finite number for sample 0, nan"),
+        (float("inf"), "no finite number for sample 0, inf"),
+        (None, "no finite number for sample 0, nan"),
+        (pd.NA, "no finite number for sample 0, nan"),
+        (-2, "negative for sample 0, -2"),
+        ("a", "holds 'a', which is no real number"),
+        (1 + 2j, "which is no real number"),
+    ],
+)
+def test_weights_that_are_no_numbers_of_samples_are_refused(weight, words):
+    X = small_data()
+    with pytest.raises(ValueError, match=words):
+        SparsePCA().fit(X, sample_weight=[weight, *[1.0] * (len(X) - 1)])
+
+
+def test_a_single_weight_is_one_for_all_samples():
+    with pytest.raises(ValueError, match="no finite number"):
+        SparsePCA().fit(small_data(), sample_weight=float("nan"))
+
+
+def test_folds_of_unknown_length_are_refused_in_our_words():
+    X = dask.array.from_array(small_data(), chunks=(5, -1))
+    with pytest.raises(ValueError, match="chunks of unknown length"):
+        SparsePCACV(cv=2).fit(X[X[:, 0] > -100])

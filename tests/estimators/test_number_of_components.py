@@ -1,5 +1,7 @@
 """Numbers of components in both factor models: any, one, several, by held-out rows, none."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -152,3 +154,13 @@ def test_other_numbers_are_refused(cls, X, bad):
 def test_no_parameter_is_ignored(X, model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X)
+
+
+def test_the_rank_of_single_precision_does_not_hang_on_the_order_of_features():
+    # Two dimensions and rounding, which is larger than that of double precision.
+    X = (np.tile(np.eye(3), (7, 1))[:20] - 1 / 3).astype(np.float32)
+    for seed in range(10):
+        weights = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 2.0, 3.0], size=20)
+        for order in permutations(range(3)):
+            with pytest.raises(ValueError, match="leave no noise"):
+                SparseNoisyPCA(2).fit(X[:, order], sample_weight=weights)

@@ -182,13 +182,14 @@ VALUES = {
     "inclusion_threshold": [0.0, 0.5, 0.99],
     "zero_threshold": [0.0, 1.0, 10.0],
     "ebic_gamma": [0.0, 0.5],
-    # A full proof may take a minute per component, which is another matter.
-    "certify": [False, "instant"],
+    "certify": [False, "instant", "full"],
 }
 #: Parameters that take words besides these values.
 WORDS_AS_WELL = {"n_components", "penalty"}
-#: Other processes, and clocks, have tests of their own.
+#: Other processes have tests of their own.
 LEFT_ALONE = {"n_jobs", "time_limit"}
+#: Seconds of a proof, which would take a minute where nobody asks for less.
+SECONDS = 5.0
 _FEW = [1, 1, 1, 2, 3]
 _OLD_PRIORS = ["laplace", "inverse_gaussian", "jeffreys"]
 #: Ways to use a class, of which all but one fit in twenty are: values to choose from, because the
@@ -289,6 +290,8 @@ def _parameters(cls, n_features, rng):
             values = constraints(n_features)
         if values:
             chosen[name] = values[rng.integers(len(values))]
+    if "time_limit" in _names(cls):
+        chosen["time_limit"] = SECONDS
     return chosen
 
 

@@ -16,8 +16,11 @@ GENERIC = {"gaussian", "factors", "heavy"}
 
 
 def twice(cls, model, given):
-    """The same fit gives the same, bit by bit."""
-    _same(_untimed(model), _untimed(fitted(cls, given)), 0.0, "a second fit")
+    """The same fit gives the same, bit by bit, where no clock ends it."""
+    again = fitted(cls, given)
+    if _ended_by(Stop.TIME_LIMIT, model, again):
+        return
+    _same(_untimed(model), _untimed(again), 0.0, "a second fit")
 
 
 def refused(cls, model, given):
@@ -57,7 +60,7 @@ def _refuses(given, container):
 
 def other_order_of_samples(cls, model, given):
     """Samples have no order, unless they are held out by it."""
-    if "cv" in given.parameters or given.parameters.get("n_components") == "cv" or _draws(model):
+    if "cv" in model.get_params() or given.parameters.get("n_components") == "cv" or _draws(model):
         return
     order = np.random.default_rng(given.seed).permutation(len(given.dense))
     weights = None if given.weights is None else given.weights[order]
@@ -132,7 +135,7 @@ TAKES_FIRST = {
 def _same_variance(model, twin, given, what, factor=1.0):
     """As many components, and as much variance; where there are ties, of the first alone."""
     explained = vars(model).get("explained_variance_")
-    if any(Stop.MAX_ITER.value in vars(m).get("stop_reason_", []) for m in (model, twin)):
+    if _ended_by(Stop.MAX_ITER, model, twin) or _ended_by(Stop.TIME_LIMIT, model, twin):
         # Where an unsettled search stands at its last iteration hangs on the last digit.
         return
     if type(model).__name__ == "ElasticNetPCA" and _takes_turns(given, model, twin):
@@ -167,6 +170,10 @@ def _difference(model, twin, given, factor, *, generic):
     else:
         first, second = (np.append(v, 0)[0] for v in (explained, found))
     return "" if abs(first - second) <= slack else f"{explained} and {found}"
+
+
+def _ended_by(stop, *models):
+    return any(stop.value in vars(m).get("stop_reason_", []) for m in models)
 
 
 def _is_a_model(model):

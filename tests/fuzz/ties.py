@@ -82,6 +82,9 @@ def _covariances(given, model):
 
 def _covariance(X, weights, model):
     X = X.astype(float)
+    if np.isnan(X).any():
+        # A missing value adds nothing to the moments.
+        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     weights = np.ones(len(X)) if weights is None else weights
     Z = np.sqrt(weights)[:, None] * (X - weights @ X / max(weights.sum(), 1e-300))
     if vars(model).get("scale_") is not None or model.get_params().get("standardize"):

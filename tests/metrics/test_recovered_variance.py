@@ -1,5 +1,7 @@
 """Recovered variance against least squares by hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from loadstone.covariance import ExplicitCovariance, covariance_of
-from loadstone.metrics import held_out_recovery, recovered_variance, regressed_variance
+from loadstone.metrics import (
+    held_out_recovery,
+    recovered_from_scores,
+    recovered_variance,
+    regressed_variance,
+)
 
 
 def by_least_squares(Z, W):
@@ -104,3 +111,10 @@ def test_scores_that_nearly_repeat_others_are_not_credited_with_rounding(seed):
     squares = np.linalg.svd(Z, compute_uv=False) ** 2 / 11
     assert (found <= np.cumsum(squares)[:3] * (1 + 1e-10)).all()
     assert (np.diff(found) >= 0).all()
+
+
+def test_rounding_below_zero_recovers_nothing_in_silence():
+    G, M = np.diag([1.0, 2.0]), np.diag([3.0, -1e-18])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(recovered_from_scores(G, M, 2e-16), [3.0, 3.0])

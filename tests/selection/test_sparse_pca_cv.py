@@ -1,5 +1,7 @@
 """The size chosen by held-out reconstruction."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from joblib import parallel_backend
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, KFold
 
-from loadstone import SparsePCA, SparsePCACV
+from loadstone import SparsePCA, SparsePCACV, cross_validated_recovery
 from loadstone.constraints import Groups, L1Budget, Signs
 from loadstone.selection.sparse_pca_cv import choose
 
@@ -213,10 +215,30 @@ def test_bad_input_is_refused():
         (np.repeat([0.0, 1.0], [20, 40]), "weight 0, so there is nothing"),
     ],
 )
-def test_folds_without_weight_are_refused(weights, words):
+@pytest.mark.parametrize("how", [{}, {"route": "data", "objective": "recovery"}], ids=str)
+def test_folds_without_weight_are_refused(weights, words, how):
     X = np.random.default_rng(0).standard_normal((60, 5))
-    with pytest.raises(ValueError, match=words):
-        SparsePCACV(n_nonzeros=[2], cv=3).fit(X, sample_weight=weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=words):
+            SparsePCACV(n_nonzeros=[2], cv=3, **how).fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize("cv", [[], b"2"])
+def test_folds_that_hold_out_nothing_are_refused(cv):
+    X = three_factors(6)
+    with pytest.raises(ValueError, match="holds out nothing"):
+        SparsePCACV(cv=cv).fit(X)
+    with pytest.raises(ValueError, match="holds out nothing"):
+        cross_validated_recovery(SparsePCA().fit(X), X, cv=cv)
+
+
+def test_held_out_samples_without_weight_are_refused():
+    X = np.random.default_rng(0).standard_normal((60, 5))
+    weights = np.repeat([0.0, 1.0], [20, 40])
+    model = SparsePCA(n_nonzero=2).fit(X, sample_weight=weights)
+    with pytest.raises(ValueError, match="weight 0, so there is nothing"):
+        cross_validated_recovery(model, X, cv=KFold(3), sample_weight=weights)
 
 
 def test_single_precision_that_loses_its_digits_is_read_again():

@@ -129,3 +129,10 @@ def test_directions_can_be_given():
         EMPCA(1, n_nonzero=2, init=start[:5]).fit(X)
     with pytest.raises(ValueError, match="row of zeros"):
         EMPCA(1, n_nonzero=2, init=np.zeros((1, 6))).fit(X)
+
+
+def test_iterations_without_a_limit_take_no_memory():
+    X = np.random.default_rng(0).standard_normal((30, 6))
+    usual, endless = (EMPCA(n_nonzero=3, max_iter=n).fit(X) for n in (1000, 10**15))
+    np.testing.assert_array_equal(endless.components_, usual.components_)
+    np.testing.assert_array_equal(endless.objective_[0], usual.objective_[0])

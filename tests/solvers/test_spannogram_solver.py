@@ -34,6 +34,19 @@ def test_candidates_are_allowed_and_best_first(nonnegative, method):
     assert result.stop is (Stop.EXACT if method == "exact" else Stop.ACCURATE)
 
 
+@pytest.mark.parametrize("method", ["cones", "net"])
+def test_directions_do_not_hang_on_the_order_of_features(method):
+    # Eigenvectors came with signs that did, and other directions were drawn in their axes.
+    for seed in range(20):
+        S = covariance(16, seed=seed)
+        order = np.random.default_rng(seed).permutation(16)
+        moved = ExplicitCovariance(S.matrix[np.ix_(order, order)], 40)
+        solver = Spannogram(rank=2, method=method, epsilon=0.5)
+        constraint = LoadingConstraint(16, 6, nonnegative=True)
+        first, second = (run(solver, C, constraint).matrix[:, 0] for C in (S, moved))
+        np.testing.assert_allclose(first[order], second, atol=1e-9)
+
+
 def test_starts_join_the_candidates():
     S = covariance(seed=3)
     constraint = LoadingConstraint(20, 4, nonnegative=True)

@@ -19,7 +19,9 @@ from loadstone.constraints.columns import (
 )
 from loadstone.constraints.features import (
     NONE,
+    as_features,
     check_length,
+    check_size,
     constant_features,
     moved,
     places_of,
@@ -41,10 +43,10 @@ class LoadingConstraint:
         Largest number of non-zero loadings.
     nonnegative : bool
         Whether loadings are at least zero.
-    forced : ndarray of intp
+    forced : array-like of int
         Features that always hold one of the ``n_nonzero`` places. A place is not a
         promise of a non-zero value: under ``nonnegative`` the best value can be zero.
-    forbidden : ndarray of intp
+    forbidden : array-like of int
         Features that stay zero.
 
     Examples
@@ -65,6 +67,11 @@ class LoadingConstraint:
     forbidden: Indices = field(default_factory=lambda: NONE)
 
     def __post_init__(self) -> None:
+        check_size("n_nonzero", self.n_nonzero)
+        for name in ("forced", "forbidden"):
+            given = getattr(self, name)
+            if given is not NONE:
+                object.__setattr__(self, name, as_features(name, given, self.n_features))
         refuse_nothing_left(self.n_features, self.forbidden)
         clash = np.intersect1d(self.forced, self.forbidden) if self.forced.size else NONE
         if clash.size:

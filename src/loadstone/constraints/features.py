@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,44 @@ def refuse_nothing_left(n_features: int, forbidden: Indices) -> None:
     """Raise where no feature may be used."""
     if 0 < n_features <= forbidden.size:
         msg = f"all {n_features} features are forbidden; allow at least one"
+        raise ValueError(msg)
+
+
+def as_features(what: str, features: Iterable[int] | Indices, n_features: int) -> Indices:
+    """Numbers of features as an array, each of them once; all must exist.
+
+    Parameters
+    ----------
+    what : str
+        What they are called by whoever gave them.
+    features : array-like of int
+        Their numbers.
+    n_features : int
+        How many there are; 0 where that is not known yet.
+    """
+    if features is NONE:
+        return NONE
+    numbers: Array = np.asarray(features)
+    if not numbers.size:
+        return NONE
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        msg = f"{what}={features!r} must be the numbers of features, for example [0, 3]"
+        raise ValueError(msg)
+    if n_features and not 0 <= numbers.min() <= numbers.max() < n_features:
+        wrong = next(int(i) for i in numbers if not 0 <= i < n_features)
+        msg = f"feature {wrong} of {what} does not exist; features go from 0 to {n_features - 1}"
+        raise ValueError(msg)
+    if numbers.size > 1 and (numbers[1:] <= numbers[:-1]).any():
+        numbers = np.unique(numbers)
+    return numbers.astype(np.intp, copy=False)
+
+
+def check_size(what: str, size: Any) -> None:
+    """Raise where a number of features is none."""
+    if type(size) is int and size >= 1:
+        return
+    if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+        msg = f"{what}={size!r} must be a whole number of at least 1"
         raise ValueError(msg)
 
 

@@ -20,7 +20,9 @@ from loadstone.constraints.columns import (
 )
 from loadstone.constraints.features import (
     NONE,
+    as_features,
     check_length,
+    check_size,
     constant_features,
     moved,
     refuse_nothing_left,
@@ -68,9 +70,10 @@ class Groups:
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", _as_labels(self.labels))
         for name, value in (("n_groups", self.n_groups), ("per_group", self.per_group)):
-            if value is not None and not (value >= 1 and value == int(value)):
-                msg = f"{name}={value!r} must be a whole number of at least 1"
-                raise ValueError(msg)
+            if value is not None:
+                check_size(name, value)
+        forbidden = as_features("forbidden", self.forbidden, self.n_features)
+        object.__setattr__(self, "forbidden", forbidden)
         refuse_nothing_left(self.n_features, self.forbidden)
 
     def __repr__(self) -> str:

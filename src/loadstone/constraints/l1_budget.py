@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from loadstone.constraints.columns import (
 )
 from loadstone.constraints.features import (
     NONE,
+    as_features,
     check_length,
     constant_features,
     moved,
@@ -69,9 +70,11 @@ class L1Budget:
                 f"by name: L1Budget(budget={self.n_features})"
             )
             raise ValueError(msg)
-        if not self.budget >= 1:
-            msg = f"budget={self.budget} must be at least 1, the budget of a single feature"
+        if not isinstance(self.budget, Real) or not self.budget >= 1:
+            msg = f"budget={self.budget!r} must be at least 1, the budget of a single feature"
             raise ValueError(msg)
+        forbidden = as_features("forbidden", self.forbidden, self.n_features)
+        object.__setattr__(self, "forbidden", forbidden)
         refuse_nothing_left(self.n_features, self.forbidden)
 
     def __repr__(self) -> str:

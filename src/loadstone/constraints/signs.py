@@ -20,6 +20,7 @@ from loadstone.constraints.columns import (
 )
 from loadstone.constraints.features import (
     NONE,
+    as_features,
     check_length,
     constant_features,
     feature_indices,
@@ -83,6 +84,8 @@ class Signs:
         if self.n_nonzero is not None and not self.n_nonzero >= 1:
             msg = f"n_nonzero={self.n_nonzero!r} must be at least 1, or None for all features"
             raise ValueError(msg)
+        forbidden = as_features("forbidden", self.forbidden, self.n_features)
+        object.__setattr__(self, "forbidden", forbidden)
         refuse_nothing_left(self.n_features, self.forbidden)
 
     def __repr__(self) -> str:

@@ -21,6 +21,8 @@ from loadstone.covariance.opened import (
     without_rows_read,
 )
 from loadstone.covariance.protocol import Array
+from loadstone.covariance.text_columns import refuse_text_columns
+from loadstone.files.sparse_parts import check_compressed
 
 #: Names of features, as data frames have them.
 Names = Sequence[str] | Array
@@ -52,11 +54,12 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
         return _row_by_row(X)
     _refuse_no_data(X)
     if is_dask_frame(X):
-        _refuse_text_columns(without_rows_read(X), unseen=True)
+        refuse_text_columns(without_rows_read(X), unseen=True)
     X = opened(X, lazy=lazy)
     if out_of_core(X):
         return _check_out_of_core(X, min_samples)
-    _refuse_text_columns(X)
+    refuse_text_columns(X)
+    _refuse_broken(X)
     names = feature_names(X)
     X = _unmasked(X, allow_nan=allow_nan)
     finite: Any = "allow-nan" if allow_nan else True
@@ -125,6 +128,21 @@ def _refuse_no_data(X: Any) -> None:
     if X is None:
         msg = "X is None; give samples in rows and features in columns"
         raise TypeError(msg)
+    if package_of(X) == "polars" and hasattr(X, "collect"):
+        msg = "X is a LazyFrame of polars, which has not been read; give X.collect()"
+        raise TypeError(msg)
+
+
+def _refuse_broken(X: Any) -> None:
+    """Refuse sparse matrices whose indices lead out of them: a product would end the process."""
+    if not sparse.issparse(X) or X.format not in {"csr", "csc"} or X.ndim != 2:
+        return
+    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
+    try:
+        check_compressed(X.data, X.indices, X.indptr, n_major, n_minor)
+    except ValueError as error:
+        msg = f"X is a broken sparse matrix: {error}; build it again, for example from its rows"
+        raise ValueError(msg) from None
 
 
 def _not_finite(X: Any, names: Names | None, *, allow_nan: bool) -> str:
@@ -183,45 +201,6 @@ def _too_few(n_samples: int, min_samples: int) -> str:
     )
 
 
-def _refuse_text_columns(X: Any, *, unseen: bool = False) -> None:
-    """Name the columns of a data frame that hold no numbers; what is unseen may be anything."""
-    if package_of(X) == "pyarrow" and hasattr(X, "schema"):
-        columns, dtypes = X.schema.names, X.schema.types
-    else:
-        columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
-    if columns is None or dtypes is None or callable(dtypes):
-        return
-    bad = [
-        str(c)
-        for i, (c, dtype) in enumerate(zip(columns, list(dtypes), strict=False))
-        if _is_text(dtype) or (str(dtype) == "object" and (unseen or _holds_text(X.iloc[:, i])))
-    ]
-    if bad:
-        msg = (
-            f"column(s) {bad} hold no numbers; drop them, encode them, or select the numeric "
-            "columns first, for example X.select_dtypes('number')"
-        )
-        raise ValueError(msg)
-
-
-def _is_text(dtype: Any) -> bool:
-    name = str(dtype).lower()
-    return name.startswith(
-        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum", "large_string")
-    )
-
-
-def _holds_text(column: Any) -> bool:
-    """Whether an object column has an entry that is no number, not even in writing."""
-    for value in column:
-        if isinstance(value, str):
-            try:
-                float(value)
-            except ValueError:
-                return True
-    return False
-
-
 def check_weights(sample_weight: Any, X: Any) -> Any:
     """Weights as a float array, or ``None``; they count samples, so they must sum above 1."""
     weights = check_block_weights(sample_weight, X)
@@ -252,15 +231,39 @@ def check_block_weights(sample_weight: Any, X: Any) -> Any:
             "weight for each"
         )
         raise ValueError(msg)
-    bad = np.flatnonzero(np.asarray(sample_weight) < 0)
-    if shape and bad.size:
-        msg = (
-            f"sample_weight is negative for sample {bad[0]}, {np.asarray(sample_weight)[bad[0]]:g}; it says "
-            "how many samples a row stands for: give at least 0"
-        )
-        raise ValueError(msg)
+    _refuse_no_numbers_of_samples(np.asarray(sample_weight))
     probe = np.empty((X.shape[0], 1))
     return _check_sample_weight(sample_weight, probe, ensure_non_negative=True)
+
+
+def _refuse_no_numbers_of_samples(weights: Array) -> None:
+    """Refuse weights below zero, missing or infinite ones, with the first of them."""
+    if weights.dtype.kind not in "biuf":
+        weights = np.array([_weight_of(weight) for weight in weights.ravel()])
+    numbers = np.atleast_1d(weights)
+    bad = np.flatnonzero(~((numbers >= 0) & (numbers < np.inf)))
+    if bad.size:
+        what = "negative" if numbers[bad[0]] < 0 else "no finite number"
+        msg = (
+            f"sample_weight is {what} for sample {bad[0]}, {numbers[bad[0]]:g}; it says how many "
+            "samples a row stands for: give at least 0"
+        )
+        raise ValueError(msg)
+
+
+def _weight_of(weight: Any) -> float:
+    """A number of samples from an object, NaN where it is missing."""
+    if weight is None or type(weight).__name__ == "NAType":
+        return float("nan")
+    try:
+        # Of complex numbers NumPy would drop a half.
+        return float(weight.item() if isinstance(weight, np.generic) else weight)
+    except (TypeError, ValueError):
+        msg = (
+            f"sample_weight holds {str(weight)[:40]!r}, which is no real number; it says how many "
+            "samples a row stands for: give at least 0"
+        )
+        raise ValueError(msg) from None
 
 
 def check_moments(

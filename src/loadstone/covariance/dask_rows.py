@@ -33,6 +33,16 @@ from loadstone.covariance.protocol import Array, Support
 JOINED_BYTES = 32 << 20
 
 
+def refuse_unknown_lengths(X: Any) -> None:
+    """Raise where nobody has counted the rows of a Dask array."""
+    if any(np.isnan(size) for size in X.chunks[0]):
+        msg = (
+            "the Dask array has chunks of unknown length; "
+            "call X.compute_chunk_sizes() before fitting"
+        )
+        raise ValueError(msg)
+
+
 @dataclass(frozen=True)
 class DaskRows:
     """A Dask array with chunks of rows, and of columns where they are too large to be joined."""
@@ -43,12 +53,7 @@ class DaskRows:
     @classmethod
     def wrap(cls, X: Any) -> DaskRows:
         """Join the column chunks where a block of all columns stays small."""
-        if any(np.isnan(size) for size in X.chunks[0]):
-            msg = (
-                "the Dask array has chunks of unknown length; "
-                "call X.compute_chunk_sizes() before fitting"
-            )
-            raise ValueError(msg)
+        refuse_unknown_lengths(X)
         if 0 in X.chunks[0]:
             X = X.rechunk({0: tuple(size for size in X.chunks[0] if size)})
         small = bytes_of_rows(X, X.shape[1]) <= joined_limit(X)

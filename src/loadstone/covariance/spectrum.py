@@ -59,6 +59,17 @@ def leading_eigenpairs(S: Covariance, rank: int, tol: float = 0.0) -> tuple[Arra
     return block_krylov(S, rank, tol)
 
 
+def upright(V: Array) -> Array:
+    """Columns with the sign that makes the sum of their cubes positive.
+
+    An eigenvector has no sign of its own, and the one it comes with hangs on the order of
+    features and on how the data lies in memory; what is mixed from several would as well.
+    """
+    signs = np.where(np.einsum("ij,ij,ij->j", V, V, V) < 0, -1, 1).astype(V.dtype)
+    result: Array = V * signs
+    return result
+
+
 def leading_eigenvalues(S: Covariance, rank: int, tol: float = 0.0) -> Array:
     """The ``rank`` largest eigenvalues alone, largest first; on the wide route without a pass."""
     if lies_in_samples(S):

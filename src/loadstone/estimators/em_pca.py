@@ -137,7 +137,7 @@ class EMPCA(ExtendableMixin, SequentialComponents):
         init = ("random" if self.nonnegative else "pca") if self.init is None else self.init
         if not isinstance(init, str):
             init = np.atleast_2d(np.asarray(init, dtype=np.float64)).T
-        return EM(init=init, n_init=self.n_init, max_iter=self.max_iter, tol=self.tol)
+        return EM(init=init, n_init=self.n_init, max_iter=int(self.max_iter), tol=self.tol)
 
     def _solver(self, task: Task) -> EM:
         return self._em().on(task.data.n_features)

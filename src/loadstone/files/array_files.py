@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.files.errors import TableError
-from loadstone.files.foreign import foreign
+from loadstone.files.foreign import foreign, memory_limit, refuse_table
 from loadstone.files.npy_arrays import read_archive, read_array, read_header
 from loadstone.files.sparse_parts import is_sparse, sparse_of_arrays
 from loadstone.files.table import Table
@@ -31,7 +31,8 @@ def read_npy(path: Path) -> Table:
 def read_npz(path: Path) -> Table:
     """One matrix, dense or sparse, with names and labels where their lengths fit."""
     with foreign(path, "npz"):
-        return _table(read_archive(path), path)
+        # Half of the memory, because what is worked out from it needs room as well.
+        return _table(read_archive(path, limit=memory_limit() // 2), path)
 
 
 def _table(arrays: dict[str, Any], path: Path) -> Table:
@@ -70,7 +71,10 @@ def _matrix(X: Any, path: Path) -> Any:
     if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
         msg = f"{path} holds {X.dtype} of shape {X.shape}; a table of numbers is needed, real ones"
         raise TableError(msg)
-    return X if X.dtype.kind == "f" else X.astype(np.float64)
+    if X.dtype.kind == "f":
+        return X
+    refuse_table(X.shape[0], X.shape[1], path)
+    return X.astype(np.float64)
 
 
 def _spelled(values: Any, names: Any) -> Any:

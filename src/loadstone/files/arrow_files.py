@@ -2,48 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from loadstone.files.arrow_batches import (
+    read_arrow_batches,
+    read_parquet_columns,
+    refuse_unpacked,
+)
 from loadstone.files.cells import Written, numbers_in
 from loadstone.files.errors import TableError
-from loadstone.files.foreign import foreign, refuse_beyond_memory
+from loadstone.files.foreign import foreign, refuse_table
 from loadstone.files.frames import notes_on
 from loadstone.files.table import Table
+
+#: What a text takes beside its letters.
+_OBJECT_BYTES = 64
 
 
 def read_parquet(path: Path) -> Table:
     """A Parquet file."""
     with _reader(path, "Parquet"):
-        from pyarrow import parquet  # type: ignore[import-untyped]
-
-        declared = parquet.read_metadata(path)
-        refuse_beyond_memory(8 * int(declared.num_rows) * int(declared.num_columns), path)
-        return table_of_arrow(parquet.read_table(path), path)
+        data, nested = read_parquet_columns(path)
+        return _table_of_arrow(data, path, nested)
 
 
 def read_arrow(path: Path) -> Table:
     """A Feather file, or an Arrow file or stream."""
     with _reader(path, "Arrow"):
-        from pyarrow import ipc
-
         content = path.read_bytes()
         if content[:4] == b"FEA1":
             msg = f"{path} is Feather of the first version; write it again with a newer program"
             raise TableError(msg)
-        whole = content[:6] == b"ARROW1"
-        with (ipc.open_file if whole else ipc.open_stream)(content) as reader:
-            return table_of_arrow(reader.read_all(), path)
+        return _table_of_arrow(read_arrow_batches(content, path), path)
 
 
 @contextmanager
 def _reader(path: Path, kind: str) -> Iterator[None]:
     try:
-        import pyarrow as pa  # noqa: F401
+        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: F401
     except ImportError as error:
         msg = f"reading {kind} files needs pyarrow: pip install 'loadstone[cli]'"
         raise TableError(msg) from error
@@ -51,36 +52,56 @@ def _reader(path: Path, kind: str) -> Iterator[None]:
         yield
 
 
-def table_of_arrow(data: Any, path: Path) -> Table:
+def _table_of_arrow(data: Any, path: Path, nested: Sequence[str] = ()) -> Table:
     """Numbers from the columns of numbers, also in writing; the others are kept for labels."""
-    import pyarrow as pa
-
+    refuse_table(data.num_rows, data.num_columns, path)
     # Offsets that point beyond their buffers would be followed otherwise.
     data.validate(full=True)
-    refuse_beyond_memory(8 * data.num_rows * data.num_columns, path)
-    data, rows = _without_index(data)
+    data, rows = _without_index(data, path)
     _refuse(data, path)
     numbers: dict[str, Any] = {}
-    columns, notes = {}, []
+    columns, notes = {}, [_left_out(name) for name in nested]
     for name, column in zip(data.column_names, data.columns, strict=True):
-        if _counts(column.type):
+        kind = _kind_of_values(column.type)
+        if pa_types().is_nested(kind):
+            notes.append(_left_out(name))
+        elif _counts(kind):
             numbers[name] = column
-            continue
-        plain = pa.types.is_temporal(column.type) or pa.types.is_nested(column.type)
-        written = None if plain else numbers_in(column.to_pylist())
-        if isinstance(written, Written):
-            numbers[name] = pa.array(written.values)
-            notes += notes_on(name, written)
         else:
-            columns[name] = _texts(column)
-            notes += [] if written is None else [f"column {name!r} {written}, left out"]
+            values = _objects(column, path)
+            written = None if pa_types().is_temporal(kind) else numbers_in(values)
+            if isinstance(written, Written):
+                numbers[name] = written.values
+                notes += notes_on(name, written)
+            else:
+                columns[name] = _texts(values)
+                notes += [] if written is None else [f"column {name!r} {written}, left out"]
     if not numbers:
         msg = f"{path} has no column of numbers; its columns are {list(columns)[:6]}"
         raise TableError(msg)
     X = np.empty((data.num_rows, len(numbers)))
     for place, column in enumerate(numbers.values()):
-        X[:, place] = _floats(column)
+        X[:, place] = column if isinstance(column, np.ndarray) else _floats(column)
     return Table(X, np.array(list(numbers), dtype=object), rows, columns, notes=tuple(notes))
+
+
+def _left_out(name: str) -> str:
+    return f"column {name!r} holds lists or records, left out"
+
+
+def pa_types() -> Any:
+    """What pyarrow knows of kinds of columns."""
+    from pyarrow import types
+
+    return types
+
+
+def _kind_of_values(kind: Any) -> Any:
+    """What a column holds, however often its values are written down."""
+    types = pa_types()
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return kind.value_type
+    return kind
 
 
 def _counts(kind: Any) -> bool:
@@ -109,24 +130,60 @@ def _refuse(data: Any, path: Path) -> None:
         seen.add(name)
 
 
-def _without_index(data: Any) -> tuple[Any, Any]:
+def _without_index(data: Any, path: Path) -> tuple[Any, Any]:
     """The columns, and the names of the rows where pandas kept them in one of them."""
     stored = (data.schema.pandas_metadata or {}).get("index_columns", [])
     named = [name for name in stored if isinstance(name, str) and name in data.column_names]
     if len(named) != 1:
         return data, None
     rows = data.column(named[0])
-    return data.drop_columns(named), _texts(rows)
+    return data.drop_columns(named), _texts(_objects(rows, path))
 
 
 def _floats(column: Any) -> Any:
     """Numbers as floats, with NaN where there are none."""
     import pyarrow as pa
+    from pyarrow import compute
 
+    if pa.types.is_run_end_encoded(column.type):
+        column = compute.run_end_decode(column)
     # Unsafe for whole numbers of more than 53 bits, which are rounded as everywhere.
     floats = column.cast(pa.float64(), safe=False)
     return np.asarray(floats.fill_null(float("nan")))
 
 
-def _texts(column: Any) -> Any:
-    return np.array(["nan" if v is None else str(v) for v in column.to_pylist()], dtype=object)
+def _objects(column: Any, path: Path) -> list[Any]:
+    """The values of a column; one that many rows repeat is one object."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_run_end_encoded(column.type):
+        runs = pa.chunked_array([_runs_of_codes(chunk) for chunk in column.chunks])
+        return _objects(runs, path)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    found: list[Any] = []
+    shared: dict[Any, Any] = {}
+    for chunk in column.chunks:
+        refuse_unpacked(_OBJECT_BYTES * len(chunk.dictionary) + chunk.dictionary.nbytes, path)
+        values = [*chunk.dictionary.to_pylist(), None]
+        values = [shared.setdefault(value, value) for value in values]
+        codes = compute.fill_null(chunk.indices.cast(pa.int64()), len(values) - 1)
+        found += [values[code] for code in codes.to_numpy()]
+    return found
+
+
+def _runs_of_codes(chunk: Any) -> Any:
+    """Runs of values, written with a code for each value instead."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    coded = chunk.values.dictionary_encode()
+    runs = pa.RunEndEncodedArray.from_arrays(chunk.run_ends, coded.indices)
+    whole = compute.run_end_decode(runs.slice(chunk.offset, len(chunk)))
+    return pa.DictionaryArray.from_arrays(whole, coded.dictionary)
+
+
+def _texts(values: list[Any]) -> Any:
+    spelled = {value: "nan" if value is None else str(value) for value in set(values)}
+    return np.array([spelled[value] for value in values], dtype=object)

@@ -6,7 +6,8 @@ import gzip
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -17,10 +18,17 @@ if TYPE_CHECKING:
 
 #: No run of bytes is packed more tightly than this by deflate.
 MOST_DEFLATED = 1032
+#: A table stands in memory beside what it is read from, and beside what is worked out from it.
+COPIES = 3
 #: What a cell takes beside its text, and what ends one.
 _CELL_BYTES, _ENDS_OF_CELLS = 8, (b",", b";", b"\t", b"\n")
 #: Where the system does not say how much memory it has.
 _USUAL_MEMORY = 1 << 36
+#: Where Linux says how much memory the processes of a container may have, in both its ways.
+_LIMITS_OF_CONTAINERS = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
 
 
 @contextmanager
@@ -45,39 +53,77 @@ def first_line(error: BaseException) -> str:
 
 
 def memory_limit() -> int:
-    """Bytes of memory this machine has; more is asked for by mistake or with bad intent."""
+    """Bytes of memory this process may have; more is asked for by mistake or with bad intent.
+
+    Whoever goes beyond the limit of a container is ended without a word.
+    """
     try:
-        return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
+        machine = int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
-        return _USUAL_MEMORY
+        machine = _USUAL_MEMORY
+    return min(machine, _memory_of_container(), _memory_of_process())
 
 
-def refuse_beyond_memory(n_bytes: int, path: Path, what: str = "a table") -> None:
+@cache
+def _memory_of_container() -> int:
+    allowed = [_USUAL_MEMORY * _USUAL_MEMORY]
+    for path in _LIMITS_OF_CONTAINERS:
+        # No such file, or the word for no limit.
+        with suppress(OSError, ValueError):
+            allowed.append(int(Path(path).read_text()))
+    return min(allowed)
+
+
+def _memory_of_process() -> int:
+    try:
+        import resource
+    except ImportError:
+        return _USUAL_MEMORY * _USUAL_MEMORY
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return _USUAL_MEMORY * _USUAL_MEMORY if allowed == resource.RLIM_INFINITY else int(allowed)
+
+
+def refuse_beyond_memory(
+    n_bytes: int, path: Path, what: str = "a table", limit: int | None = None
+) -> None:
     """Refuse a declared size before anything of that size is allocated."""
-    limit = memory_limit()
-    if n_bytes > limit:
+    if n_bytes > (memory_limit() if limit is None else limit):
+        room = "" if limit is None else f", of which it may take {limit / 1e9:.3g} GB"
         msg = (
             f"{path} declares {what} of {n_bytes / 1e9:.3g} GB, and this machine has "
-            f"{limit / 1e9:.3g} GB of memory; it is damaged, or has to be cut into parts"
+            f"{memory_limit() / 1e9:.3g} GB of memory{room}; it is damaged, or has to be cut into "
+            "parts"
         )
         raise TableError(msg)
+
+
+def refuse_table(n_rows: int, n_columns: int, path: Path) -> None:
+    """Refuse numbers that would not fit beside what they are made of and what works with them."""
+    refuse_beyond_memory(8 * n_rows * n_columns, path, limit=memory_limit() // COPIES)
 
 
 class _Bounded(io.RawIOBase):
     """A stream that ends with a sentence instead of filling the memory.
 
     Cells take memory as well as their text: of two bytes each they take several times as much.
+    Where a table has ``n_columns``, a short line has as many cells as any other, most of them
+    missing.
     """
 
-    def __init__(self, stream: BinaryIO, path: Path, limit: int) -> None:
+    def __init__(self, stream: BinaryIO, path: Path, limit: int, n_columns: int) -> None:
         self._stream, self._path, self._left = stream, path, limit
+        self._n_columns = n_columns
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         chunk = self._stream.read(memoryview(buffer).nbytes)
-        self._left -= len(chunk) + _CELL_BYTES * sum(chunk.count(end) for end in _ENDS_OF_CELLS)
+        if self._n_columns:
+            n_cells = self._n_columns * chunk.count(b"\n")
+        else:
+            n_cells = sum(chunk.count(end) for end in _ENDS_OF_CELLS)
+        self._left -= len(chunk) + _CELL_BYTES * n_cells
         if self._left < 0:
             msg = f"{self._path} unpacks to more than the memory of this machine; cut it into parts"
             raise TableError(msg)
@@ -94,10 +140,19 @@ def is_gzipped(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def opened(path: Path) -> BinaryIO:
-    """The bytes of a file, unpacked where its ending says that it is gzipped."""
-    if not is_gzipped(path):
+def opened(path: Path, n_columns: int = 0) -> BinaryIO:
+    """The bytes of a file, unpacked where its ending says that it is gzipped.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    n_columns : int
+        Cells of every line, where they are known and will all be stored.
+    """
+    packed = is_gzipped(path)
+    if not packed and not n_columns:
         return path.open("rb")
-    stream = cast("BinaryIO", gzip.GzipFile(path, "rb"))
+    stream = cast("BinaryIO", gzip.GzipFile(path, "rb")) if packed else path.open("rb")
     # What is read stands beside what is made of it.
-    return io.BufferedReader(_Bounded(stream, path, memory_limit() // 2))
+    return io.BufferedReader(_Bounded(stream, path, memory_limit() // 2, n_columns))

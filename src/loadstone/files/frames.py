@@ -32,7 +32,7 @@ def table_of_frame(
             notes += [] if written is None else [f"column {name!r} {written}, left out"]
     numeric = sorted([*plain, *repaired])
     if not numeric:
-        cells = {name: str(values[0]) for name, values in list(columns.items())[:6]}
+        cells = {name[:40]: str(values[0])[:40] for name, values in list(columns.items())[:6]}
         msg = (
             f"{place} has no column of numbers; the first cells of its columns are {cells}; write "
             "units into the names of the columns, and numbers alone into the cells"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.files.errors import TableError
-from loadstone.files.foreign import first_line, foreign
+from loadstone.files.foreign import first_line, foreign, refuse_beyond_memory, refuse_table
 from loadstone.files.frames import table_of_frame
 from loadstone.files.table import Table
 from loadstone.files.text_tables import lines_of, with_first_as_index
@@ -17,6 +17,8 @@ from loadstone.files.totals import without_totals
 _DEEPEST = 8
 #: Digits of an integer beyond which it is read as a number with an exponent is.
 _DIGITS = 400
+#: About what an object and a value take while a table is made of them.
+_OBJECT_BYTES, _VALUE_BYTES = 500, 60
 
 
 def read_json_lines(path: Path) -> Table:
@@ -28,10 +30,21 @@ def read_json_lines(path: Path) -> Table:
         if not lines:
             msg = f"{path} is empty"
             raise TableError(msg)
+        _refuse_crowded(lines, path)
         records = _records(lines, path)
-        frame = pd.DataFrame([_flat(record) for record in records])
+        flat = [_flat(record) for record in records]
+        # Whoever lacks a name gets an empty cell.
+        refuse_table(len(flat), len(set().union(*flat)), path)
+        frame = pd.DataFrame(flat)
         table = table_of_frame(with_first_as_index(frame, header=True), str(path))
     return without_totals(table)
+
+
+def _refuse_crowded(lines: list[str], path: Path) -> None:
+    """Refuse a few letters for each of so many objects that these would fill the memory."""
+    n_objects = sum(line.count("{") for line in lines)
+    n_values = sum(line.count(":") + line.count(",") for line in lines)
+    refuse_beyond_memory(_OBJECT_BYTES * n_objects + _VALUE_BYTES * n_values, path, "objects")
 
 
 def _records(lines: list[str], path: Path) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from loadstone.files.atomic import writing
 from loadstone.files.errors import MissingFileError
-from loadstone.files.foreign import first_line
+from loadstone.files.foreign import first_line, memory_limit
 from loadstone.files.npy_arrays import DamagedError, read_archive
 
 #: Bytes that the arrays of a model or a certificate may take.
@@ -42,7 +42,7 @@ def read_own(path: Path, wanted: Callable[[str], bool]) -> dict[str, Any]:
     with path.open("rb") as file:
         if file.read(2) != b"PK":
             return {}
-    return read_archive(path, wanted, LIMIT)
+    return read_archive(path, wanted, min(LIMIT, memory_limit() // 2))
 
 
 def text_of(array: Any) -> str:

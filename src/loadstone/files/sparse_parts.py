@@ -12,6 +12,9 @@ from loadstone.files.errors import TableError
 from loadstone.files.foreign import refuse_beyond_memory
 from loadstone.files.npy_arrays import DamagedError
 
+#: About what a row and a column take whatever is in them, and an entry while it is sorted.
+_BYTES_OF_A_ROW, _BYTES_OF_A_COLUMN, _BYTES_OF_AN_ENTRY = 64, 200, 48
+
 
 def sparse_of_arrays(arrays: dict[str, Any], path: Path) -> Any:
     """The CSR matrix that ``scipy.sparse.save_npz`` wrote.
@@ -33,7 +36,7 @@ def sparse_of_arrays(arrays: dict[str, Any], path: Path) -> Any:
         return sparse.csr_array((data, (rows, columns)), shape=shape)
     indices, indptr = _indices(arrays["indices"]), _indices(arrays["indptr"])
     n_major, n_minor = shape if kind == "csr" else shape[::-1]
-    _check_compressed(data, indices, indptr, n_major, n_minor)
+    check_compressed(data, indices, indptr, n_major, n_minor)
     build = sparse.csr_array if kind == "csr" else sparse.csc_array
     X = sparse.csr_array(build((data, indices, indptr), shape=shape))
     X.sum_duplicates()
@@ -58,7 +61,8 @@ def checked_sparse(X: Any, path: Path) -> Any:
     return sparse_of_arrays({**kind, **parts}, path)
 
 
-def _check_compressed(data: Any, indices: Any, indptr: Any, n_major: int, n_minor: int) -> None:
+def check_compressed(data: Any, indices: Any, indptr: Any, n_major: int, n_minor: int) -> None:
+    """Refuse places that a compiled product would follow out of the matrix."""
     if indptr.size != n_major + 1:
         msg = f"{indptr.size} row pointers for {n_major} rows or columns"
         raise DamagedError(msg)
@@ -75,6 +79,7 @@ def _numbers(data: Any, path: Path) -> Any:
     if data.ndim != 1 or data.dtype.kind not in "biuf":
         msg = f"{path} holds a sparse matrix of {data.dtype}; real numbers are needed"
         raise TableError(msg)
+    refuse_beyond_memory(_BYTES_OF_AN_ENTRY * data.size, path, "entries")
     return data.astype(np.float64, copy=False)
 
 
@@ -83,8 +88,9 @@ def _shape(shape: Any, path: Path) -> tuple[int, int]:
         msg = f"a sparse matrix of shape {shape.tolist()}"
         raise DamagedError(msg)
     n_rows, n_columns = (int(n) for n in shape)
-    # Pointers of rows and means of columns are dense.
-    refuse_beyond_memory(8 * (n_rows + 4 * n_columns), path, "a sparse matrix with pointers")
+    # Pointers and scores of rows, names and means of columns are dense.
+    n_bytes = _BYTES_OF_A_ROW * n_rows + _BYTES_OF_A_COLUMN * n_columns
+    refuse_beyond_memory(n_bytes, path, "a sparse matrix with pointers")
     return n_rows, n_columns
 
 

@@ -77,7 +77,7 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
     }
     with (
         foreign(path, f"a table separated by {delimiter!r}"),
-        opened(path) as file,
+        opened(path, max(len(row) for row in rows)) as file,
         _after(file, n_above, encoding) as content,
     ):
         frame = _frame(content, options, rows)

@@ -16,7 +16,7 @@ from typing import Any
 
 from loadstone.files.column_names import nearest
 from loadstone.files.errors import OptionError, TableError
-from loadstone.files.foreign import foreign
+from loadstone.files.foreign import foreign, refuse_table
 from loadstone.files.frames import table_of_frame, without_remarks
 from loadstone.files.headings import (
     UNNAMED,
@@ -92,15 +92,15 @@ def _chosen(
         raise TableError(msg)
     if wanted is not None:
         sheet = sheets[_place(wanted, names, path)]
-        return sheet.name, _filled(sheet.rows()), []
+        return sheet.name, _filled(sheet.rows(), path), []
     visible = [sheet for sheet in sheets if not sheet.hidden] or list(sheets)
     for sheet in visible:
-        rows = _filled(sheet.rows())
+        rows = _filled(sheet.rows(), path)
         if any(is_number(cell) for row in rows for cell in row):
             others = [name for name in names if name != sheet.name]
             note = f"sheet {sheet.name!r} was read; sheet='NAME' reads another: {listed(others)}"
             return sheet.name, rows, [note] if others else []
-    return visible[0].name, _filled(visible[0].rows()), []
+    return visible[0].name, _filled(visible[0].rows(), path), []
 
 
 def _place(wanted: str | int, names: list[str], path: Path) -> int:
@@ -115,10 +115,14 @@ def _place(wanted: str | int, names: list[str], path: Path) -> int:
     raise OptionError(msg)
 
 
-def _filled(cells: dict[int, dict[int, Any]]) -> list[list[Any]]:
-    """Rows and columns with anything in them; what lies far apart is no large table."""
+def _filled(cells: dict[int, dict[int, Any]], path: Path) -> list[list[Any]]:
+    """Rows and columns with anything in them; what lies far apart is no large table.
+
+    Unless each row fills a column of its own.
+    """
     rows = {i: {j: v for j, v in row.items() if not is_blank(v)} for i, row in cells.items()}
     used = sorted({j for row in rows.values() for j in row})
+    refuse_table(sum(bool(row) for row in rows.values()), len(used), path)
     return [[rows[i].get(j) for j in used] for i in sorted(rows) if rows[i]]
 
 

@@ -11,6 +11,10 @@ from loadstone.files.errors import TableError
 from loadstone.files.foreign import memory_limit
 
 _CHUNK = 1 << 16
+#: What is made of a document takes about so many times its size: a cell takes 15 letters.
+_GROWTH = 8
+#: Bytes of a tag with its attributes; the parser looks at one from its beginning with every chunk.
+_LONGEST_TAG = 1 << 22
 Attributes = dict[str, str]
 
 
@@ -39,14 +43,17 @@ def read_elements(
     parser.StartElementHandler = lambda name, attributes: start(_local(name), attributes)
     parser.EndElementHandler = lambda name: end(_local(name))
     parser.CharacterDataHandler = text
-    left = memory_limit()
+    limit, n_read = memory_limit() // _GROWTH, 0
     with archive.open(member) as stream:
         while chunk := stream.read(_CHUNK):
-            left -= len(chunk)
-            if left < 0:
+            n_read += len(chunk)
+            if n_read > limit:
                 msg = f"{path} unpacks to more than the memory of this machine"
                 raise TableError(msg)
             parser.Parse(chunk)
+            if n_read - parser.CurrentByteIndex > _LONGEST_TAG:
+                msg = f"{path} has a tag of more than {_LONGEST_TAG >> 20} MB; it is damaged"
+                raise TableError(msg)
         parser.Parse(b"", True)  # noqa: FBT003
 
 

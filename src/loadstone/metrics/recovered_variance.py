@@ -51,8 +51,9 @@ def recovered_from_scores(G: Array, M: Array, eps: float) -> Array:
     both = np.array([G, M], dtype=np.float64) * (unit[:, None] * unit)
     r = len(unit)
     gains = np.zeros(r)
-    # Square roots of the errors of both diagonals: they add up like lengths.
-    errors = np.sqrt(ROUNDING * eps * both.diagonal(axis1=1, axis2=2))
+    # Square roots of the errors of both diagonals: they add up like lengths. Where nothing is
+    # recovered, rounding may leave less than that.
+    errors = np.sqrt(ROUNDING * eps * np.abs(both.diagonal(axis1=1, axis2=2)))
     for j in range(r):
         score, square = both[:, 0, 0].tolist()
         error_score, error_square = errors[:, 0].tolist()

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from loadstone.covariance import SampleCovariance
+from loadstone.covariance.checks import check_weights
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.estimators.checks import check_new_rows
 from loadstone.plotting.fitted import covariance_behind, names_of, pca_pairs
@@ -87,7 +88,8 @@ class Facts:
             S: Covariance = covariance_behind(self.estimator, self.X, self.sample_weight)
         except ValueError:
             return None
-        return S
+        # Where values of a Dask array are missing, or squares overflow, nobody has seen it before.
+        return S if np.isfinite(S.diagonal()).all() else None
 
     @cached_property
     def pca(self) -> tuple[Array, Array] | None:
@@ -168,10 +170,14 @@ def gather(
 ) -> Facts:
     """Check what a report is asked to show; parameters as in :func:`loadstone.report.summarise`."""
     check_is_fitted(estimator, "components_")
-    as_it_is = X is None or isinstance(X, SampleCovariance) or hasattr(X, "columns")
-    X = X if as_it_is else check_new_rows(estimator, X, allow_nan=True)
+    n_samples = None
+    if X is not None and not isinstance(X, SampleCovariance):
+        rows = check_new_rows(estimator, X, allow_nan=True)
+        n_samples = float(rows.shape[0])
+        sample_weight = check_weights(sample_weight, rows)
+        X = X if hasattr(X, "columns") else rows
+    _refuse_no_path(path)
     n_features = int(estimator.n_features_in_)
-    n_samples = None if X is None or isinstance(X, SampleCovariance) else float(X.shape[0])
     return Facts(
         estimator=estimator,
         X=X,
@@ -183,6 +189,12 @@ def gather(
         feature_axis=_feature_axis(feature_axis, n_features),
         sample_weight=sample_weight,
     )
+
+
+def _refuse_no_path(path: Any) -> None:
+    if path is not None and not (hasattr(path, "n_nonzeros") and hasattr(path, "values")):
+        msg = f"path is a {type(path).__name__}; give what loadstone.cardinality_path returns, or None"
+        raise TypeError(msg)
 
 
 def _texts(values: Any, n_samples: float | None, what: str) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -83,10 +84,20 @@ def summarise(
     return summary_of(facts, title, notes)
 
 
+def _listed(notes: Any) -> list[Any]:
+    """Sentences to show; a single one is one of them."""
+    if notes is None or isinstance(notes, str):
+        return [notes] if notes else []
+    if not isinstance(notes, Iterable):
+        msg = f"notes={notes!r} is a {type(notes).__name__}; give sentences, as a list of text"
+        raise TypeError(msg)
+    return list(notes)
+
+
 def summary_of(facts: Facts, title: str | None = None, notes: Any = ()) -> dict[str, Any]:
     """The same from what was gathered."""
     estimator, rows = facts.estimator, facts.rows
-    notes = list(notes)
+    notes = _listed(notes)
     parameters = estimator.get_params(deep=False)
     constraint = parameters.get("constraint")
     summary = {
@@ -95,7 +106,7 @@ def summary_of(facts: Facts, title: str | None = None, notes: Any = ()) -> dict[
         "method": type(estimator).__name__,
         "parameters": {k: _typed(v) for k, v in parameters.items()},
         "constraint": None if constraint is None else constraint.describe(),
-        "data": _data(estimator, rows),
+        "data": _data(facts),
         "components": _components(estimator, facts.names, notes),
         "pca": _pca(facts),
         "held_out": _held_out(facts, notes),
@@ -112,8 +123,11 @@ def summary_of(facts: Facts, title: str | None = None, notes: Any = ()) -> dict[
     return summary
 
 
-def _data(estimator: Any, X: Any) -> dict[str, Any]:
-    n_samples = getattr(estimator, "n_samples_", float("nan")) if X is None else X.shape[0]
+def _data(facts: Facts) -> dict[str, Any]:
+    estimator = facts.estimator
+    # A Dask frame may not know how many rows it has; their scores do.
+    known = getattr(estimator, "n_samples_", float("nan"))
+    n_samples = known if facts.rows is None else facts.scores.shape[0]
     return {
         "n_samples": plain_number(n_samples),
         "n_features": int(estimator.n_features_in_),
@@ -188,7 +202,7 @@ def _held_out(facts: Facts, notes: list[str]) -> dict[str, Any] | None:
         f"The components use {used} features and there are {n:g} samples: what they recover of these "
         "is flattered."
     )
-    n_folds = 0 if rows is None else min(N_FOLDS, rows.shape[0] // 2)
+    n_folds = 0 if rows is None else min(N_FOLDS, facts.scores.shape[0] // 2)
     try:
         found = None
         if n_folds > 1:

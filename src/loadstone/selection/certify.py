@@ -109,6 +109,9 @@ def _loading(component: Any, rival: SparsePCA, task: Task) -> Array:
             raise ValueError(msg)
         return found[:, 0]
     loading = np.asarray(component)
+    if loading.dtype.kind not in "biuf":
+        msg = f"component holds {loading.dtype}; give one real number for each feature"
+        raise ValueError(msg)
     return loading if loading.dtype.kind == "f" else loading.astype(np.float64)
 
 

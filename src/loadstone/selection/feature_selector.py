@@ -211,6 +211,8 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         check_is_fitted(self)
         X = opened(X, lazy=True) if feature_names(X) is None else X
         if not is_dask(X) and not is_dask_frame(X):
+            # Its values are refused in our words, and indices that lead out of it before they are used.
+            check_new_rows(self, X)
             return super().transform(X)
         return check_new_rows(self, X, lazy=True)[:, np.flatnonzero(self.support_)]
 

@@ -10,11 +10,10 @@ from scipy.sparse import csc_array
 from sklearn.utils import _safe_indexing
 
 from loadstone.covariance import Array
-from loadstone.covariance.checks import check_weights
 from loadstone.covariance.scores import share_explained
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.estimators.sparse_pca import SparsePCA
-from loadstone.selection.folds import Fold, HeldOut
+from loadstone.selection.folds import Fold, HeldOut, refuse_weightless
 from loadstone.selection.held_out import both_parts, share_of_all
 from loadstone.selection.path_solver import loadings_of_sizes
 
@@ -66,20 +65,6 @@ def _judge(
     rows = _safe_indexing(data.rows, test)
     moments, w = part.moments, None if weights is None else weights[test]
     return part, lambda W: share_explained(rows, W, moments.mean, moments.scale, w)
-
-
-def refuse_weightless(weights: Array | None, fold: Fold) -> None:
-    """Raise where the samples of one side of a fold do not count."""
-    if weights is None:
-        return
-    train, test = fold
-    check_weights(weights[train], train)
-    if not weights[test].any():
-        msg = (
-            f"a fold holds out {test.size} sample(s) that all have weight 0, so there is nothing to "
-            "score; shuffle the folds, or drop samples of weight 0"
-        )
-        raise ValueError(msg)
 
 
 def choose(scores: Array, rule: str) -> int:

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import check_cv
 
 from loadstone.covariance import Array, ExplicitCovariance, SampleCovariance
 from loadstone.covariance.checks import check_weights
@@ -98,6 +99,31 @@ def part_of_rows(folds: Sequence[Fold], n_samples: int) -> Array | None:
             return None
         part[test] = fold
     return part if (part >= 0).all() else None
+
+
+def checked_folds(cv: Any, n_samples: int) -> list[Fold]:
+    """Rows to train on and to hold out, of whatever scikit-learn takes for folds."""
+    # Text has a method of that name as well.
+    splitter = None if isinstance(cv, str | bytes) else check_cv(cv)
+    folds = [] if splitter is None else list(splitter.split(np.empty(n_samples)))
+    if not folds:
+        msg = f"cv={cv!r} holds out nothing; give a number of folds, or some pairs of rows"
+        raise ValueError(msg)
+    return folds
+
+
+def refuse_weightless(weights: Array | None, fold: Fold) -> None:
+    """Raise where the samples of one side of a fold do not count."""
+    if weights is None:
+        return
+    train, test = fold
+    check_weights(weights[train], train)
+    if not weights[test].any():
+        msg = (
+            f"a fold holds out {test.size} sample(s) that all have weight 0, so there is nothing to "
+            "score; shuffle the folds, or drop samples of weight 0"
+        )
+        raise ValueError(msg)
 
 
 def read_folds_of(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
 from loadstone.blas_threads import in_parallel
@@ -23,7 +23,7 @@ from loadstone.covariance.near_zero import data_covariance
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.reading import Reading, read_rows
 from loadstone.metrics import held_out_recovery
-from loadstone.selection.folds import Fold, HeldOut
+from loadstone.selection.folds import Fold, HeldOut, checked_folds, refuse_weightless
 from loadstone.selection.wide_folds import WideFold
 
 #: Folds where none are given.
@@ -93,10 +93,11 @@ def cross_validated_recovery(
         raise TypeError(msg)
     rows = check_new_rows(estimator, X)
     weights = check_weights(sample_weight, rows)
-    folds = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else check_cv(cv)
+    drawn = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else cv
     fresh = _again(estimator)
     found, pca = [], []
-    for train, test in folds.split(np.empty(rows.shape[0])):
+    for train, test in checked_folds(drawn, rows.shape[0]):
+        refuse_weightless(weights, (train, test))
         parts = [
             (_safe_indexing(rows, part), None if weights is None else weights[part])
             for part in (train, test)
@@ -194,6 +195,7 @@ def both_parts(data: Reading | None, fold: Fold | HeldOut) -> tuple[Reading, Cov
     if isinstance(fold, HeldOut):
         return fold.train, fold.second_moments()
     assert data is not None
+    refuse_weightless(data.weights, fold)
     rows, test = _safe_indexing(data.rows, fold[0]), _safe_indexing(data.rows, fold[1])
     weights = None if data.weights is None else data.weights[fold[0]]
     train = read_rows(rows, weights, data.names, standardize=data.moments.scale is not None)

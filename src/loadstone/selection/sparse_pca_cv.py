@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csc_array
-from sklearn.model_selection import check_cv
 
 from loadstone._sklearn_compat import StrOptions
 from loadstone.blas_threads import in_parallel
@@ -17,6 +16,8 @@ from loadstone.constraints.from_parameters import check_features
 from loadstone.constraints.resized import largest_size
 from loadstone.covariance import Array, SampleCovariance, SampleGram
 from loadstone.covariance.checks import check_rows, check_weights
+from loadstone.covariance.containers import is_dask
+from loadstone.covariance.dask_rows import refuse_unknown_lengths
 from loadstone.covariance.opened import feature_names
 from loadstone.estimators.base import Components, field, seeded
 from loadstone.estimators.found import Found, Task
@@ -29,10 +30,16 @@ from loadstone.selection.fold_scores import (
     around,
     choose,
     held_out_scores,
-    refuse_weightless,
     results,
 )
-from loadstone.selection.folds import Fold, are_covariances, read_folds_of, read_in_folds
+from loadstone.selection.folds import (
+    Fold,
+    are_covariances,
+    checked_folds,
+    read_folds_of,
+    read_in_folds,
+    refuse_weightless,
+)
 from loadstone.selection.held_out import recovered_of_folds, rows_for
 from loadstone.selection.path import automatic_sizes
 from loadstone.selection.path_solver import of_size
@@ -269,15 +276,16 @@ class SparsePCACV(Components):
         return max(1, int(forced.size))
 
     def _folds(self, rows: Any) -> list[Fold]:
-        cv = check_cv(self.cv)
-        n_folds = cv.get_n_splits(rows)
-        if n_folds > rows.shape[0]:
+        if is_dask(rows):
+            refuse_unknown_lengths(rows)
+        n_samples = int(rows.shape[0])
+        if isinstance(self.cv, Integral) and int(self.cv) > n_samples:
             msg = (
-                f"cv={n_folds} folds need at least as many samples, got n_samples={rows.shape[0]}; "
+                f"cv={self.cv} folds need at least as many samples, got n_samples={n_samples}; "
                 "use fewer folds"
             )
             raise ValueError(msg)
-        return list(cv.split(rows))
+        return checked_folds(self.cv, n_samples)
 
     def _cross_validate(
         self, task: Task, sizes: Array, known: Known, n_pricings: int = N_PRICINGS

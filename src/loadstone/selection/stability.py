@@ -20,6 +20,7 @@ from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, SampleCovariance
 from loadstone.covariance.checks import check_rows, check_weights
 from loadstone.covariance.containers import is_dask
+from loadstone.covariance.dask_rows import refuse_unknown_lengths
 from loadstone.covariance.opened import feature_names, is_dask_frame
 from loadstone.covariance.route import MAX_GRAM_BYTES
 from loadstone.estimators.base import FitMixin, seeded
@@ -148,14 +149,16 @@ def stability_selection(
     if is_dask(X) or is_dask_frame(X):
         X, sample_weight = _dealt_out(X, sample_weight, rng), None
     by_blocks = _are_blocks(X, estimator, sample_weight)
+    ours = isinstance(estimator, FitMixin)
+    rows = check_rows(X, allow_nan=True) if ours and not by_blocks else X
     names = X[0].names if by_blocks else feature_names(X)
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_samples = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     _check(n_samples, n_subsamples, threshold)
     choose: Callable[..., Array] = _elsewhere
+    X = rows
     if isinstance(estimator, FitMixin):
         estimator.check_parameters()
         choose = _searched
-        X = X if by_blocks else check_rows(X, allow_nan=True)
     weights = None if by_blocks else check_weights(sample_weight, X)
     halves = (rng.permutation(n_samples)[: n_samples // 2] for _ in range(n_subsamples))
     calls = ((estimator, X, weights, half, names) for half in halves)
@@ -178,6 +181,7 @@ def stability_selection(
 def _dealt_out(X: Any, sample_weight: Any, rng: np.random.RandomState) -> list[SampleCovariance]:
     """Covariances of blocks of rows drawn at random, as many as fit; one pass."""
     names, rows = feature_names(X), check_rows(X)
+    refuse_unknown_lengths(rows)
     n_samples, n_features = rows.shape
     if n_features > n_samples:
         msg = (

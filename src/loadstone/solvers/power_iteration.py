@@ -39,12 +39,14 @@ def iterate(
     result, best_value = W.copy(order="F"), np.full(n_columns, -np.inf)
     best = result.copy(order="F")
     value = np.full(n_columns, -np.inf)
-    trace = np.full((max_iter, n_columns), np.nan)
+    # As long as the search takes: whoever wants no limit asks for a billion iterations.
+    trace: list[Array] = []
     active = np.arange(n_columns)
-    n_iter = 0
-    for n_iter in range(1, max_iter + 1):
+    for _ in range(max_iter):
         SW = S @ W
-        value[active] = trace[n_iter - 1, active] = reached = np.einsum("ij,ij->j", W, SW)
+        value[active] = reached = np.einsum("ij,ij->j", W, SW)
+        trace.append(np.full(n_columns, np.nan))
+        trace[-1][active] = reached
         moved = step(SW)
         overlap = np.abs(np.einsum("ij,ij->j", moved, W, dtype=np.float64))
         settled = (1.0 - overlap < tol) | (moved == W).all(axis=0)
@@ -60,5 +62,5 @@ def iterate(
     if keep_best:
         result, value = np.hstack([result, best]), np.concatenate([value, best_value])
     order = np.argsort(-value, kind="stable")
-    path = trace[:, order[0] % n_columns]
-    return Loadings(result[:, order], path[~np.isnan(path)], n_iter, stop)
+    path = np.array([values[order[0] % n_columns] for values in trace])
+    return Loadings(result[:, order], path[~np.isnan(path)], len(trace), stop)

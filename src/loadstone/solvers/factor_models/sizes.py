@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.covariance.protocol import Array
-from loadstone.solvers.factor_models.samples import Samples
+from loadstone.solvers.factor_models.samples import CompleteSamples, Samples
 
 #: Most components of a search that chooses their number.
 MAX_COMPONENTS = 20
@@ -48,10 +48,18 @@ def most_components(samples: Samples) -> int:
         d = samples.n_features
         sd = np.sqrt(samples.variance * samples.n_samples)
         correlations = samples.products(np.eye(d) / sd) / sd
-        rank = np.linalg.matrix_rank(correlations, tol=d * RANK_DIGITS, hermitian=True)
+        tol = d * _rounding_of(samples)
+        rank = np.linalg.matrix_rank(correlations, tol=tol, hermitian=True)
         # Data of full rank is limited by its features alone.
         limit = limit if rank == d else min(limit, rank - 1)
     return int(max(0, limit))
+
+
+def _rounding_of(samples: Samples) -> float:
+    """Eigenvalues of correlations that may be rounding: in single precision they are larger."""
+    if not isinstance(samples, CompleteSamples):
+        return RANK_DIGITS
+    return max(RANK_DIGITS, 64 * float(np.finfo(samples.covariance.dtype).eps))
 
 
 def refuse_sizes(samples: Samples, wanted: set[int]) -> None:

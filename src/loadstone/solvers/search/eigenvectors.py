@@ -18,7 +18,7 @@ from loadstone.covariance import (
     LowRankCovariance,
     leading_eigenpairs,
 )
-from loadstone.covariance.spectrum import SMALL_MATRIX, sample_gram
+from loadstone.covariance.spectrum import SMALL_MATRIX, sample_gram, upright
 from loadstone.solvers.search.restricted import in_memory
 from loadstone.solvers.starts import START_TOL
 
@@ -29,14 +29,10 @@ MAX_SMALL = 384
 def search_eigenvectors(S: Covariance, n: int) -> Array:
     """The ``n`` leading eigenvectors as columns; the first to all digits, the others nearly.
 
-    Each has the sign that makes the sum of its cubes positive, so that what is mixed from
-    them does not depend on how the data lies in memory.
+    Each is upright, so that what is mixed from them does not depend on how the data lies in memory.
     """
     n = min(n, S.n_features)
-    V = _vectors(S, n)
-    signs = np.where(np.einsum("ij,ij,ij->j", V, V, V) < 0, -1, 1).astype(V.dtype)
-    result: Array = V * signs
-    return result
+    return upright(_vectors(S, n))
 
 
 def _vectors(S: Covariance, n: int) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from loadstone.covariance import leading_eigenpairs
 from loadstone.covariance.protocol import Array, Covariance
+from loadstone.covariance.spectrum import upright
 from loadstone.solvers.spannogram.direction import Direction
 
 
@@ -54,7 +55,8 @@ def low_rank_of(S: Covariance, rank: int) -> LowRank:
     n = S.n_features
     values, U = leading_eigenpairs(S, rank + 1)
     values = np.maximum(np.asarray(values, dtype=np.float64), 0.0)
-    U = np.asarray(U, dtype=np.float64)
+    # Directions are drawn and halved in the axes of U.
+    U = upright(np.asarray(U, dtype=np.float64))
     diagonal = np.asarray(S.diagonal(), dtype=np.float64)
     tolerance = 1e3 * float(np.finfo(S.dtype).eps) * values[0]
     shift = 0.0
