@@ -151,3 +151,12 @@ def test_the_unit_does_not_decide_what_is_recovered(seed, power):
     ]
     np.testing.assert_array_equal(found[0].support_, found[1].support_)
     np.testing.assert_allclose(*(m.recovered_variance_ratio_ for m in found), rtol=1e-12)
+
+
+def test_a_forced_feature_takes_its_place_also_with_a_loading_of_zero():
+    rng = np.random.default_rng(9)
+    p = int(rng.integers(3, 9))
+    units = rng.standard_normal((20, p)) * 10 ** rng.uniform(-1, 1, p)
+    Y = rng.standard_normal((20, 2)) @ rng.standard_normal((2, p)) + 0.3 * units
+    model = SparsePCA(2, n_nonzero=3, forced=[1], objective="recovery").fit(Y)
+    assert (np.delete(model.components_, 1, axis=1) != 0).sum(axis=1).max() <= 2

@@ -300,3 +300,13 @@ def test_strict_mtcars_explain_as_much_as_the_best_published():
     model = SparsePCA(3, deflation="projection", **asked).fit(X)
     assert model.orthogonality_violation_.max() <= 1e-8
     assert model.marginal_variance_.sum() / 11 >= 0.829
+
+
+@pytest.mark.filterwarnings("ignore:.*fewer than asked for")
+@pytest.mark.parametrize("refine", [False, "warm", "full"])
+@pytest.mark.parametrize("relation", ["none", "strict", "quasi"])
+def test_a_place_for_a_forced_feature_is_not_given_to_another(relation, refine):
+    X = np.random.default_rng(0).standard_normal((20, 6)) * np.arange(1, 7)
+    asked = {"n_nonzero": 1, "forced": [1], "orthogonality": relation, "refine": refine}
+    model = SparsePCA(2, **asked).fit(X)
+    np.testing.assert_array_equal(model.components_ != 0, [[False, True] + 4 * [False]])

@@ -233,7 +233,10 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
         starts = [variance.loadings]
         if n_found > 1 and not disjoint:
-            starts.append(quick._apart(task, constraints, variance.loadings))
+            apart = quick._apart(task, constraints, variance.loadings)
+            # What every component must use, disjoint ones leave to the first.
+            if all(c.allows(w) for c, w in zip(kept, apart.T, strict=True)):
+                starts.append(apart)
         # Passes over all components are many and cheap, and settle where each moves little.
         solver = Recovery(disjoint=disjoint, max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
         search = solver(task.data.S, kept, starts)

@@ -91,7 +91,8 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     """The best of what the relation and every stricter one find."""
     rule, constraints = chains.plan.orthogonality, chains.constraints
     free = rule.kind == "none"
-    single = all(n_places(constraint) == 1 for constraint in _distinct(constraints))
+    distinct = _distinct(constraints)
+    single = all(n_places(constraint) == 1 for constraint in distinct) and not _force(distinct)
     if single:
         # Of two components on the same feature one adds nothing.
         rule = Orthogonality("disjoint")
@@ -123,6 +124,11 @@ def _distinct(constraints: Sequence[Constraint]) -> list[Constraint]:
     return list({id(constraint): constraint for constraint in constraints}.values())
 
 
+def _force(constraints: Sequence[Constraint]) -> bool:
+    """Whether a component must use some feature."""
+    return any(isinstance(c, LoadingConstraint) and c.forced.size > 0 for c in constraints)
+
+
 def _summed(chains: Chains, report: Report | None) -> Extraction:
     """Components with the largest sum of variances, related as they should be."""
     S, constraints, rule = chains.S, chains.constraints, chains.plan.orthogonality
@@ -133,9 +139,8 @@ def _summed(chains: Chains, report: Report | None) -> Extraction:
         return found
     rng = np.random.default_rng((chains.seed, r))
     W, exact = found.matrix, False
-    forces = any(isinstance(c, LoadingConstraint) and c.forced.size for c in constraints)
     # Features are dealt out there without a look at what is forced.
-    if rule.kind != "uncorrelated" and not forces:
+    if rule.kind != "uncorrelated" and not _force(constraints):
         W, exact = largest_disjoint_sum(S, W, constraints, rng)
     if not rule.means_disjoint(constraints[0]):
         exact = False

@@ -180,6 +180,8 @@ class SupportTable:
 @lru_cache(maxsize=8)
 def _combinations(n: int, size: int) -> Support:
     """All supports of so many among ``n`` features, in lexicographic order."""
-    chosen = np.array(list(combinations(range(n), size)), dtype=np.intp).reshape(-1, size)
+    chosen = np.array(list(combinations(range(n), size)), dtype=np.intp)
+    # Where forced features fill all places there is one way to add none.
+    chosen = chosen.reshape(comb(n, size), size)
     chosen.setflags(write=False)
     return chosen

@@ -141,8 +141,10 @@ class JointProblem:
 
     def _best_end(self, pencil: Pencil, supports: list[Support]) -> Array:
         """The best end of climbs from several supports, as a unit vector."""
-        k = pencil.constraint.size
-        ends = [pencil.climb(support[:k]) for support in _distinct(supports)]
+        k, forced = pencil.constraint.size, pencil.constraint.forced
+        # A forced feature takes its place also where its loading was zero.
+        filled = [np.concatenate([forced, np.setdiff1d(s, forced)])[:k] for s in supports]
+        ends = [pencil.climb(support) for support in _distinct(filled)]
         support, loadings, _ = max(ends, key=lambda end: end[2])
         w = np.zeros(len(self.A))
         w[support] = loadings
