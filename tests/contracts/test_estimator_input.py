@@ -284,10 +284,10 @@ def test_frames_that_were_not_read_are_refused():
 @pytest.mark.parametrize(
     ("weight", "words"),
     [
-        (float("nan"), "no finite number for sample 0, nan"),
+        (float("nan"), "no finite number for sample 0, NaN"),
         (float("inf"), "no finite number for sample 0, inf"),
-        (None, "no finite number for sample 0, nan"),
-        (pd.NA, "no finite number for sample 0, nan"),
+        (None, "no finite number for sample 0, NaN"),
+        (pd.NA, "no finite number for sample 0, NaN"),
         (-2, "negative for sample 0, -2"),
         ("a", "holds 'a', which is no real number"),
         (1 + 2j, "which is no real number"),

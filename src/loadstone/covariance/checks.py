@@ -243,9 +243,11 @@ def _refuse_no_numbers_of_samples(weights: Array) -> None:
     numbers = np.atleast_1d(weights)
     bad = np.flatnonzero(~((numbers >= 0) & (numbers < np.inf)))
     if bad.size:
-        what = "negative" if numbers[bad[0]] < 0 else "no finite number"
+        first = numbers[bad[0]]
+        what = "negative" if first < 0 else "no finite number"
+        value = "NaN" if np.isnan(first) else f"{first:g}"
         msg = (
-            f"sample_weight is {what} for sample {bad[0]}, {numbers[bad[0]]:g}; it says how many "
+            f"sample_weight is {what} for sample {bad[0]}, {value}; it says how many "
             "samples a row stands for: give at least 0"
         )
         raise ValueError(msg)
