@@ -44,6 +44,9 @@ MANY_VALUES = 1e5
 #: Values below which a run has settled that rises as slowly as one of so many.
 FEW_VALUES = 1e4
 
+#: Squared length of loadings in noise units that is rounding.
+NOTHING = 1e-12
+
 SIZE_ROW = np.dtype([("n_components", np.intp), ("lower_bound", np.float64)])
 
 
@@ -177,9 +180,10 @@ class SparseFactors:
             fixed = with_law(state, last.law.on_support(support[None, kept]))
             last, refit_bounds, _ = rounds(samples, fixed, counter)
         mean = last.law.mean[0] * support[kept]
-        order = np.argsort(-(np.square(mean) @ last.noise.precision[0]), kind="stable")
+        strength = np.square(mean) @ last.noise.precision[0]
+        order = np.argsort(-strength, kind="stable")
         # The noise of a single feature may take over its component in the last rounds.
-        order = order[np.linalg.norm(mean[order], axis=1) > 0]
+        order = order[strength[order] > NOTHING]
         std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
         return FactorFit(
             model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
@@ -286,6 +290,7 @@ def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Co
     Components on fewer than two features are none, so that a model may have fewer than asked.
     """
     refuse_sizes(samples, wanted)
+    growth = replace(growth, insists=True)
     best: dict[int, State] = {}
     smallest = min((q for q in wanted if q), default=0)
     for state in growth.sequence(samples, counter, smallest=smallest):
