@@ -72,4 +72,6 @@ def test_what_has_come_to_nothing_ranks_behind_lower_bounds():
     assert Growth(insists=True)._first(samples, null, whole) is whole
     assert Growth()._first(samples, null, whole) is null
     # Very strong evidence against a component is heard.
-    assert Growth(insists=True)._first(samples, null, replace(whole, bound=np.array([-7.0]))) is null
+    assert (
+        Growth(insists=True)._first(samples, null, replace(whole, bound=np.array([-7.0]))) is null
+    )
