@@ -57,6 +57,12 @@ VERY_STRONG = 5.0
 FEWEST_FEATURES = 1.5
 
 
+def is_small_with_holes(samples: Samples) -> bool:
+    """Whether starts are blurred by holes, and the data is small enough for more of them."""
+    has_holes = bool((samples.counts < samples.n_samples).any())
+    return has_holes and float(samples.counts.sum()) <= FEW_VALUES
+
+
 @dataclass(frozen=True)
 class Growth:
     """Models of ever more components.
@@ -123,24 +129,34 @@ class Growth:
                 state = self.rounds(samples, self._birth(samples, state), on_round)[0]
             else:
                 state = self.grown(samples, state, on_round)
-            if freed is None and self._holds_back(samples, state):
+            if freed is None and self.holds_back(samples, state):
                 freed = self._freed(samples, on_round, state.n_components)
             if freed is not None:
                 rival = self._pooled(samples, next(freed), on_round)
                 state = self._first(samples, state, rival)
             yield state
 
-    def _holds_back(self, samples: Samples, state: State) -> bool:
+    def holds_back(self, samples: Samples, state: State) -> bool:
         """Whether the pool may keep features of incomplete data from noise that hardly is one.
 
         Holes blur the correlations that searches start from, and noises that are learned
         together stay together: free noise finds its way to such features. It takes a second
         search, which only small data is worth.
         """
-        has_holes = bool((samples.counts < samples.n_samples).any())
-        if self.noise != "pooled" or not has_holes or samples.counts.sum() > FEW_VALUES:
+        if self.noise != "pooled" or not is_small_with_holes(samples):
             return False
         return bool((samples.variance * state.noise.precision[0]).max() > NEARLY_NONE)
+
+    def from_above(self, samples: Samples, most: int) -> Iterator[State]:
+        """Models of ``most``, ``most - 1``, ... components, all started at once, then cleaned.
+
+        Parts that add up to a whole have next to no noise once enough components are there, and
+        gain little before: one component at a time does not get there.
+        """
+        for q in range(most, 0, -1):
+            W, variance = joint_start(samples, q)
+            state = self.rounds(samples, self.started(samples, W[None], variance[None]))[0]
+            yield self.cleaned(samples, self.unmixed(samples, state))
 
     def _freed(self, samples: Samples, on_round: OnRound | None, size: int) -> Iterator[State]:
         """Models of ``size``, ``size + 1``, ... components, found with free noise."""

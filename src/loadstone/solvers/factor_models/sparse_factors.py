@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth
+from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth, is_small_with_holes
 from loadstone.solvers.factor_models.information import joint_inclusion
 from loadstone.solvers.factor_models.point_normal import PointNormal
 from loadstone.solvers.factor_models.predictive import predictive_model
@@ -278,10 +279,29 @@ def search_any(growth: Growth, samples: Samples, counter: Counter) -> Found:
         vain = not rose and newest_is_null(state)
         if counter.stopped or vain or falls == PATIENCE or state.n_components == limit:
             break
-    chosen = max(best.values(), key=lambda s: float(s.bound[0]))
+    if is_small_with_holes(samples) and limit < MAX_COMPONENTS and not counter.stopped:
+        _search_from_above(growth, samples, limit, best)
+    chosen = max(best.values(), key=_bound)
     chosen = growth.pruned(samples, chosen)
     _keep(best, chosen)
     return Found(chosen, best)
+
+
+def _search_from_above(
+    growth: Growth, samples: Samples, limit: int, best: dict[int, State]
+) -> None:
+    """Add models that were started with all components, until two do not raise the bound."""
+    in_vain, smallest = 0, max(best.values(), key=_bound).n_components
+    for state in islice(growth.from_above(samples, limit), limit - smallest):
+        rose = _bound(state) > max(map(_bound, best.values()))
+        in_vain = 0 if rose else in_vain + 1
+        _keep(best, state)
+        if in_vain == PATIENCE:
+            return
+
+
+def _bound(state: State) -> float:
+    return float(state.bound[0])
 
 
 def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Counter) -> Found:
