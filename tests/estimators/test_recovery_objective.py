@@ -48,6 +48,55 @@ def test_one_component_is_the_best_of_all_supports():
     assert model.recovered_variance_ratio_[0] == pytest.approx(best / 7, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*fewer than asked for")
+@pytest.mark.parametrize(("r", "k"), [(3, 4), (5, 4), (4, 10)])
+def test_disjoint_components_share_no_feature_and_recover_no_more_than_free_ones(r, k):
+    asked = {"n_components": r, "n_nonzero": k, "standardize": True}
+    free = SparsePCA(**asked, objective="recovery").fit(X)
+    apart = SparsePCA(**asked, objective="recovery", orthogonality="disjoint").fit(X)
+    groups = SparsePCA(**asked, orthogonality="disjoint").fit(X)
+    assert ((apart.components_ != 0).sum(axis=0) <= 1).all()
+    assert (apart.cardinality_ <= k).all()
+    assert apart.recovered_variance_ratio_[-1] == pytest.approx(
+        recovered_by_hand(X, apart.components_)
+    )
+    assert apart.recovered_variance_ratio_[-1] >= groups.recovered_variance_ratio_[-1] - 1e-12
+    assert free.recovered_variance_ratio_[-1] >= apart.recovered_variance_ratio_[-1] - 1e-12
+
+
+# Problems in which free components alone ended below disjoint ones.
+@pytest.mark.parametrize("seed", [10_017, 10_136])
+def test_more_freedom_recovers_no_less(seed):
+    rng = np.random.default_rng(seed)
+    p, n, r, k = (int(rng.integers(*limits)) for limits in ((6, 30), (15, 80), (2, 5), (2, 6)))
+    Y = rng.standard_normal((n, p))
+    if seed % 2:
+        factors = rng.standard_normal((n, 3)) @ rng.standard_normal((3, p))
+        Y = factors + Y * rng.uniform(0.3, 1.5)
+    asked = {"n_components": r, "n_nonzero": k, "objective": "recovery", "standardize": True}
+    free, apart = (
+        SparsePCA(**asked, orthogonality=relation).fit(Y).recovered_variance_ratio_[-1]
+        for relation in ("none", "disjoint")
+    )
+    assert free >= apart * (1 - 1e-12)
+
+
+def test_disjoint_recovery_keeps_forced_features_and_is_certified():
+    model = SparsePCA(
+        2,
+        n_nonzero=3,
+        objective="recovery",
+        orthogonality="disjoint",
+        standardize=True,
+        forced=[1],
+        certify="standard",
+    ).fit(X)
+    assert model.components_[0, 1] != 0
+    assert model.components_[1, 1] == 0
+    assert model.joint_certificate_.ratio <= 1
+    model.joint_certificate_.verify((X - X.mean(axis=0)) / X.std(axis=0, ddof=1))
+
+
 def test_sparse_and_wide_data_give_the_same():
     rng = np.random.default_rng(0)
     wide = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 80)) + rng.standard_normal(
@@ -75,7 +124,7 @@ def test_no_component_is_added_to_those_found_together():
     ("parameters", "message"),
     [
         ({"nonnegative": True, "n_nonzero": 3}, "both signs"),
-        ({"orthogonality": "disjoint", "n_nonzero": 3}, "orthogonality='disjoint'"),
+        ({"orthogonality": "strict", "n_nonzero": 3}, "orthogonality='strict'"),
         ({"constraint": Groups([0, 1] * 6 + [0], n_groups=1)}, "Groups has none"),
     ],
 )

@@ -59,6 +59,35 @@ def test_two_components_are_the_best_of_all_pairs_of_supports():
     assert np.mean(hits) >= 0.95
 
 
+def test_two_disjoint_components_are_the_best_of_all_pairs_of_supports():
+    hits = []
+    for seed in range(8):
+        S = problem(200 + seed, p=6)
+        A, B = S.matrix @ S.matrix, S.matrix
+        best = 0.0
+        for T, U in combinations(list(combinations(range(6), 2)), 2):
+            if set(T) & set(U):
+                continue
+            for start in range(2):
+                w = np.zeros(6)
+                w[list(U)] = RNG(start).standard_normal(2)
+                for _ in range(12):
+                    v = best_beside(A, B, T, w)[1]
+                    w = best_beside(A, B, U, v)[1]
+                best = max(best, recovered_variance(S, np.column_stack([v, w]))[-1])
+        found = Recovery(disjoint=True)(S, [LoadingConstraint(6, 2)] * 2)
+        assert not (found.matrix != 0).all(axis=1).any()
+        assert found.objective[-1] <= best * (1 + 1e-6)
+        hits.append(found.objective[-1] >= best * (1 - 1e-6))
+    assert np.mean(hits) >= 0.95
+
+
+def test_disjoint_components_leave_each_other_room():
+    found = Recovery(disjoint=True)(problem(3, p=5), [LoadingConstraint(5, 4)] * 3)
+    assert found.matrix.any(axis=0).all()
+    assert ((found.matrix != 0).sum(axis=1) <= 1).all()
+
+
 @pytest.mark.parametrize("p", [10, 40])
 def test_promises(p):
     for seed in range(3):

@@ -7,6 +7,8 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
+
 from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
 from loadstone.certificates import RECOVERED, SUM, Certificate, JointCertificate, prove
@@ -50,9 +52,9 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         What components are best at: the variance of their scores, which finds groups of
         features that belong together, or how much of *all* features a regression on their
         scores recovers, which finds the few features that stand for the rest. Recovery has
-        no signs or relations, and one proof for each component beside the others; hold out
-        samples to judge it where ``n_components * n_nonzero`` is not small against their
-        number. ``"sum"`` is the sum of the variances of disjoint, orthogonal or uncorrelated
+        no signs, no relation but ``"disjoint"``, and one proof for each component beside the
+        others; hold out samples to judge it where ``n_components * n_nonzero`` is not small
+        against their number. ``"sum"`` is the sum of the variances of disjoint, orthogonal or uncorrelated
         components, all at once and in place of ``refine``: for disjoint ones exactly, where
         there are few features.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
@@ -221,14 +223,23 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         self._refuse_recovery(constraints)
         quick = replace(self, certify=False)
         variance = quick._found(task, constraints)
-        n_found = variance.loadings.shape[1]
+        n_found, disjoint = variance.loadings.shape[1], self.orthogonality == "disjoint"
         kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
+        starts = [variance.loadings]
+        if n_found > 1 and not disjoint:
+            starts.append(quick._apart(task, constraints, variance.loadings))
         # Passes over all components are many and cheap, and settle where each moves little.
-        solver = Recovery(max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
-        search = solver(task.data.S, kept, [variance.loadings])
+        solver = Recovery(disjoint=disjoint, max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
+        search = solver(task.data.S, kept, starts)
         loadings = signed(search.matrix, kept)
         joint = self._together(task, loadings, kept, self.plan(task))
         return replace(variance, loadings=loadings, searches=(search,), joint=joint)
+
+    def _apart(self, task: Task, constraints: Sequence[Constraint], rest: Array) -> Array:
+        """The disjoint answer, so that more freedom recovers no less; ``rest`` fills it up."""
+        smaller = replace(self, orthogonality="disjoint")
+        loadings = smaller._sized(replace(task, report=silent), constraints).loadings
+        return np.column_stack([loadings, rest[:, loadings.shape[1] :]])
 
     def _refuses_more(self) -> str | None:
         if self.objective == "variance":
@@ -241,8 +252,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     def _refuse_recovery(self, constraints: Sequence[Constraint]) -> None:
         """Say what cannot be had together with ``objective="recovery"``."""
         reason = next(filter(None, map(Recovery().unsuited, constraints)), None)
-        if self.orthogonality != "none":
-            reason = f'it has no orthogonality={self.orthogonality!r}; use "none"'
+        if self.orthogonality not in ("none", "disjoint"):
+            reason = f'it has no orthogonality={self.orthogonality!r}; use "none" or "disjoint"'
         if reason is not None:
             msg = f"objective='recovery': {reason}"
             raise ValueError(msg)

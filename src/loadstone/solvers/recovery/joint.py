@@ -16,8 +16,9 @@ from loadstone.solvers.recovery.pencil import GAIN, Pencil
 N_GUIDES = 4
 #: Single features from which a forward search starts.
 N_SINGLES = 2
-#: Random answers to begin from, among at most so many features.
-N_RANDOM, FEW_FEATURES = 24, 64
+#: Random answers to begin from, among at most so many features; fewer where they are disjoint,
+#: which leaves each component less to choose from.
+N_RANDOM, N_RANDOM_DISJOINT, FEW_FEATURES = 24, 8, 64
 #: Gain at which a trial is not followed further.
 ROUGH = 1e-4
 #: Differences of values that mean nothing.
@@ -28,11 +29,12 @@ MAX_PASSES = 20
 
 @dataclass(frozen=True)
 class JointProblem:
-    """``S^2`` and ``S`` on some features, and a constraint for each component."""
+    """``S^2`` and ``S`` on some features, a constraint for each component, and their relation."""
 
     A: Array
     B: Array
     constraints: tuple[LoadingConstraint, ...]
+    disjoint: bool = False
 
     def recovered(self, W: Array) -> float:
         """``tr[(W'BW)^+ W'AW]``."""
@@ -44,11 +46,18 @@ class JointProblem:
     def greedy(self, guides: Array, given: Sequence[Array] = ()) -> Array:
         """One component after another, each from fresh starts and from those given for it."""
         W = np.zeros((len(self.A), 0))
-        for j, constraint in enumerate(self.constraints):
-            pencil = Pencil.beside(self.A, self.B, W, constraint)
-            supports = self.starts(pencil, guides) + _column(given, j)
+        for j in range(len(self.constraints)):
+            pencil = self._beside(W, j)
+            supports = self.starts(pencil, guides) + _column(given, j, pencil.constraint)
             W = np.column_stack([W, self._best_end(pencil, supports)])
         return W
+
+    def _beside(self, others: Array, j: int) -> Pencil:
+        """What component j can add to the others, on the features that are open to it."""
+        constraint = self.constraints[j]
+        if self.disjoint:
+            constraint = constraint.without(np.flatnonzero(others.any(axis=1)))
+        return Pencil.beside(self.A, self.B, others, constraint)
 
     def random(self) -> list[Array]:
         """Random supports for all components at once, where features are few.
@@ -59,11 +68,13 @@ class JointProblem:
             return []
         rng = np.random.default_rng(0)
         answers = []
-        for _ in range(N_RANDOM):
+        for _ in range(N_RANDOM_DISJOINT if self.disjoint else N_RANDOM):
             W = np.zeros((len(self.A), len(self.constraints)))
             for j, constraint in enumerate(self.constraints):
                 worth = np.where(Pencil(self.A, self.B, constraint).singles() > 0, 1.0, 0.0)
                 worth *= rng.random(len(worth))
+                if self.disjoint:
+                    worth[W.any(axis=1)] = 0
                 support = _with_forced(worth, constraint.size, constraint.forced)
                 # Of unit length: where nothing recovers more, this is the answer.
                 W[support, j] = 1 / np.sqrt(max(1, support.size))
@@ -98,7 +109,7 @@ class JointProblem:
         r = W.shape[1]
         for step in range(MAX_PASSES * r):
             j = step % r
-            pencil = Pencil.beside(self.A, self.B, np.delete(W, j, axis=1), self.constraints[j])
+            pencil = self._beside(np.delete(W, j, axis=1), j)
             supports = self.starts(pencil, guides) if fresh else []
             if W[:, j].any():
                 supports.append(np.flatnonzero(W[:, j]))
@@ -121,7 +132,7 @@ class JointProblem:
         for j in range(W.shape[1] if W.shape[1] > 1 else 0):
             others = replace(self, constraints=_without(self.constraints, j))
             rest = others.passes(np.delete(best, j, axis=1), guides, gain=ROUGH)
-            pencil = Pencil.beside(self.A, self.B, rest, self.constraints[j])
+            pencil = self._beside(rest, j)
             w = self._best_end(pencil, self.starts(pencil, guides))
             tried = self.passes(np.insert(rest, j, w, axis=1), guides, gain=ROUGH)
             if self.recovered(tried) > self.recovered(best) * (1 + GAIN):
@@ -199,9 +210,10 @@ def _with_forced(worth: Array, k: int, forced: Support) -> Support:
     return np.sort(order[worth[order] > 0])
 
 
-def _column(given: Sequence[Array], j: int) -> list[Support]:
-    """Supports of component j in complete answers."""
-    return [np.flatnonzero(W[:, j]) for W in given if W[:, j].any()]
+def _column(given: Sequence[Array], j: int, constraint: LoadingConstraint) -> list[Support]:
+    """Supports of component j in complete answers, as far as they are open to it."""
+    used = [np.setdiff1d(np.flatnonzero(W[:, j]), constraint.forbidden) for W in given]
+    return [support for support in used if support.size]
 
 
 def _distinct(supports: list[Support]) -> list[Support]:

@@ -27,7 +27,7 @@ from loadstone.solvers.recovery.pencil import GAIN, SINGULAR, largest_root
 from loadstone.solvers.recovery.second_moments import SecondMoments
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 
-#: Answers followed to the end.
+#: Answers followed to the end, where no more than one is given; else one more than those.
 N_FINISHED = 2
 #: Features taken in for each component and round.
 N_INVITED = 32
@@ -39,6 +39,8 @@ class Recovery:
 
     Attributes
     ----------
+    disjoint : bool
+        Whether no two components share a feature.
     max_rounds : int
         How often further features are looked at.
     max_iter : int
@@ -47,6 +49,7 @@ class Recovery:
         Change of a loading in a pass at which they have settled.
     """
 
+    disjoint: bool = False
     max_rounds: int = 5
     max_iter: int = 1000
     tol: float = 1e-9
@@ -91,16 +94,21 @@ class Recovery:
         for constraint in constraints:
             if (reason := self.unsuited(constraint)) is not None:
                 raise ValueError(reason)
-        return _JointSearch(S, tuple(constraints), starts).run(self)
+        return _JointSearch(S, tuple(constraints), starts, disjoint=self.disjoint).run(self)
 
 
 class _JointSearch:
     """Features looked at, components on them, and the look at all others."""
 
     def __init__(
-        self, S: Covariance, constraints: tuple[LoadingConstraint, ...], starts: Sequence[Array]
+        self,
+        S: Covariance,
+        constraints: tuple[LoadingConstraint, ...],
+        starts: Sequence[Array],
+        *,
+        disjoint: bool,
     ) -> None:
-        self.S, self.constraints = S, constraints
+        self.S, self.constraints, self.disjoint = S, constraints, disjoint
         self.starts = [np.asarray(W, dtype=np.float64) for W in starts]
         self.moments = SecondMoments(S)
         variance = S.diagonal().astype(np.float64)
@@ -144,7 +152,10 @@ class _JointSearch:
     def _problem(self, features: Support) -> JointProblem:
         A, B = self.moments.on(features)
         A, B = A / self.unit**2, B / self.unit
-        return JointProblem(A, B, tuple(on_features(c, features) for c in self.constraints))
+        inside = [on_features(constraint, features) for constraint in self.constraints]
+        if self.disjoint:
+            inside = with_room(inside)
+        return JointProblem(A, B, tuple(inside), self.disjoint)
 
     def _first_answer(self, problem: JointProblem, features: Support) -> Array:
         """The best of the greedy answer and those given, each after passes over all components."""
@@ -154,7 +165,8 @@ class _JointSearch:
         passed = [problem.passes(greedy, guides, fresh=True, gain=ROUGH)]
         passed += [problem.passes(W, guides, gain=ROUGH) for W in (*given, *problem.random())]
         passed.sort(key=problem.recovered, reverse=True)
-        finished = [problem.kicked(W, guides) for W in passed[:N_FINISHED]]
+        n_finished = max(N_FINISHED, 1 + len(given))
+        finished = [problem.kicked(W, guides) for W in passed[:n_finished]]
         return max([*finished, *given], key=problem.recovered)
 
     def _always(self) -> Support:
@@ -223,6 +235,21 @@ class _JointSearch:
         prospect[self.constraints[j].forbidden] = -np.inf
         best = np.argsort(-prospect, kind="stable")[:N_INVITED]
         return best[prospect[best] > a / b * (1 + GAIN)]
+
+
+def with_room(constraints: Sequence[LoadingConstraint]) -> list[LoadingConstraint]:
+    """Sizes at which disjoint components leave at least one feature to each of those after them.
+
+    What the first must use nobody else may.
+    """
+    first = constraints[0]
+    kept = [first, *(constraint.without(first.forced) for constraint in constraints[1:])]
+    left = first.n_available
+    for j, constraint in enumerate(kept):
+        places = max(1, min(constraint.n_nonzero, left - (len(kept) - 1 - j)))
+        kept[j] = replace(constraint, n_nonzero=places)
+        left -= places
+    return kept
 
 
 def on_features(constraint: LoadingConstraint, features: Support) -> LoadingConstraint:
