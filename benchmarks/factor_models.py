@@ -32,6 +32,7 @@ from benchmarks.exact_inclusion import exact_inclusion
 from loadstone import SparseNoisyPCA, SparseProbabilisticPCA
 from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.choice import SampleRows
 from loadstone.solvers.factor_models.held_out import held_out_likelihood, row_folds
 from loadstone.solvers.factor_models.predictive import predictive_model
 from loadstone.solvers.factor_models.rounds import Rounds
@@ -223,7 +224,8 @@ def weak(seeds):
     right, missed = 0, []
     for seed in seeds:
         X, _ = design(seed)
-        folds = row_folds(X, 5, np.random.default_rng(seed))
+        rows = SampleRows(rows=X, weights=None, holes=None, standardize=False)
+        folds = rows.folds(np.random.default_rng(seed))
         best = held_out_likelihood(folds, SparseFactors().growth().models).best
         right += best == 2
         missed += [seed] if best != 2 else []

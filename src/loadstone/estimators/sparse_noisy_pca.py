@@ -44,9 +44,9 @@ class SparseNoisyPCA(GaussianComponents):
     ----------
     n_components : "auto", "cv", int or array-like of int, default="auto"
         ``"auto"`` goes up until two more in a row do not lower the criterion. ``"cv"`` leaves
-        a fifth of the rows out at a time and takes the number that predicts them best;
-        the criterion decides whether there is any. A number is an order, and only the
-        sparsity is chosen. Several, as in ``range(1, 6)``, are candidates compared by the
+        a fifth of the rows out at a time (of little data in two ways) and takes the number
+        that predicts them best; the criterion decides whether there is any. A number is an
+        order, and only the sparsity is chosen. Several, as in ``range(1, 6)``, are candidates compared by the
         criterion, noise alone among them. All must leave some noise to model.
     noise : {"auto", "free", "shared"}, default="auto"
         A noise variance for each feature, or one for all. ``"auto"`` takes the lower

@@ -49,8 +49,8 @@ class SparseProbabilisticPCA(GaussianComponents):
     ----------
     n_components : "auto", "cv", int or array-like of int, default="auto"
         ``"auto"`` takes the number with the highest lower bound, up to 20. ``"cv"`` leaves a
-        fifth of the rows out at a time and takes the number that predicts them best;
-        the bound decides whether there is any. It is the more careful choice on real data
+        fifth of the rows out at a time (of little data in two ways) and takes the number that
+        predicts them best; the bound decides whether there is any. It is the more careful choice on real data
         and where signals are weak. A number is an order. Several numbers, as in
         ``range(1, 6)``, are compared by the bound, noise alone among them.
     prior : {"point_normal", "inverse_gaussian", "laplace", "jeffreys"}, default="point_normal"

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.stats import multivariate_normal
 
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.choice import SampleRows
 from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.held_out import (
     held_out_likelihood,
@@ -101,3 +102,22 @@ def test_weights_count_like_repetitions_of_rows_that_are_held_out_together():
         mean = np.repeat(X[train], weights[train], axis=0).mean(axis=0)
         expected = multivariate_normal(mean, np.eye(12)).logpdf(X[used[part == k]])
         np.testing.assert_allclose(fold.densities(model, np.zeros(12)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize(("n_rows", "n_splits"), [(40, 2), (834, 1)])
+def test_little_data_is_split_twice_and_rows_count_once(n_rows, n_splits, holes):
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(n_rows, 12)), rng.uniform(1, 2, n_rows)
+    incomplete = incomplete_observations(X, weights)[0] if holes else None
+    rows = SampleRows(rows=X, weights=weights, holes=incomplete, standardize=False)
+    folds = rows.folds(np.random.default_rng(1))
+    assert len(folds) == 5 * n_splits
+    assert sum(fold.weights.sum() for fold in folds) == pytest.approx(weights.sum())
+    # The splits differ.
+    firsts = {tuple(fold.weights[:3]) for fold in folds}
+    assert len(firsts) == len(folds)
+    # All that is fitted on keeps its weight.
+    assert folds[0].train.n_samples == pytest.approx(
+        weights.sum() - n_splits * folds[0].weights.sum()
+    )

@@ -21,6 +21,10 @@ from loadstone.solvers.factor_models.sizes import HELD_OUT, asked_sizes, ordered
 from loadstone.solvers.fitted_model import FittedModel
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
+#: How often little data is split anew, and how many values that is: of few rows the split into folds
+#: decides as much as the rows.
+N_SPLITS, FEW_VALUES = 2, 10_000
+
 
 @dataclass(frozen=True)
 class SizeChoice:
@@ -58,11 +62,23 @@ class SampleRows:
     standardize: bool
 
     def folds(self, rng: np.random.Generator) -> list[Fold]:
-        """Disjoint parts of the rows, each left out once."""
+        """Disjoint parts of the rows, each left out once; of little data in two ways.
+
+        What two splits say of a row counts half each, so that rows count once.
+        """
         self._refuse()
+        n_splits = N_SPLITS if self._n_values() <= FEW_VALUES else 1
+        folds = [fold for _ in range(n_splits) for fold in self._split(rng)]
+        return [replace(fold, weights=fold.weights / n_splits) for fold in folds]
+
+    def _split(self, rng: np.random.Generator) -> list[Fold]:
         if self.holes is not None:
             return incomplete_folds(self.holes, N_FOLDS, rng)
         return row_folds(self.rows, N_FOLDS, rng, self.weights, standardize=self.standardize)
+
+    def _n_values(self) -> int:
+        n_rows, n_features = (self.rows if self.holes is None else self.holes.values).shape
+        return int(n_rows * n_features)
 
     def _refuse(self) -> None:
         """Say why there are no rows, or too few, to hold out."""

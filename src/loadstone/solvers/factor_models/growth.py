@@ -2,6 +2,12 @@
 
 Notation: see ``rounds``. Noise alone is the first candidate. One component is added at a time;
 a component on fewer than two features is noise of that feature and is dropped.
+
+The updates of a weak component have two ends: one where it is there, and one where it has come to
+nothing, which is a model of one component fewer. Between numbers of components the bound decides
+and the second end does no harm. Where a number is asked for, or held-out rows compare numbers, the
+best model that has them all is wanted, though its bound may be lower, unless the bound is very
+sure that one is not there.
 """
 
 from __future__ import annotations
@@ -20,7 +26,9 @@ from loadstone.solvers.factor_models.rounds import (
     OnRound,
     Rounds,
     State,
+    originals,
     picked,
+    refuse_rounding,
     stacked,
     with_law,
     without_copies,
@@ -42,8 +50,17 @@ NOTABLE_GAIN = 0.5
 #: Variance over noise from which on a feature has hardly any, and values up to which incomplete
 #: data with such features is searched with free noise as well.
 NEARLY_NONE, FEW_VALUES = 25.0, 1e4
+#: How much lower the bound of a model may be that has all components: odds of 150 to one are very
+#: strong evidence against one of them.
+VERY_STRONG = 5.0
 #: Expected number of features below which a component is none.
 FEWEST_FEATURES = 1.5
+
+
+def is_small_with_holes(samples: Samples) -> bool:
+    """Whether starts are blurred by holes, and the data is small enough for more of them."""
+    has_holes = bool((samples.counts < samples.n_samples).any())
+    return has_holes and float(samples.counts.sum()) <= FEW_VALUES
 
 
 @dataclass(frozen=True)
@@ -54,10 +71,34 @@ class Growth:
     ----------
     noise : {"pooled", "shared", "free"}
     rounds : Rounds
+    insists : bool
+        Whether models of which all components are there go before those with bounds that are a
+        little higher.
     """
 
     noise: str = "pooled"
     rounds: Rounds = field(default_factory=Rounds)
+    insists: bool = False
+
+    def there(self, samples: Samples, state: State) -> Array:
+        """Which components of every model are more than noise of one feature, (models, q).
+
+        Where that decides between models, a component must also be one that samples can tell:
+        its loadings on k features have a squared length of ``sqrt(k/N)`` in noise units.
+        """
+        sizes = state.law.inclusion.sum(axis=2)
+        found = sizes >= FEWEST_FEATURES
+        if self.insists:
+            found &= state.law.scale * np.sqrt(sizes * samples.n_samples) >= 1.0
+        return np.asarray(found)
+
+    def rank(self, samples: Samples, state: State) -> float:
+        """What makes one model go before another of as many components: the bound, or more."""
+        whole = self.insists and bool(self.there(samples, state)[0].all())
+        return float(state.bound[0]) + VERY_STRONG * whole
+
+    def _first(self, samples: Samples, *states: State) -> State:
+        return max(states, key=lambda state: self.rank(samples, state))
 
     def empty(self, samples: Samples) -> State:
         """Noise alone."""
@@ -88,24 +129,34 @@ class Growth:
                 state = self.rounds(samples, self._birth(samples, state), on_round)[0]
             else:
                 state = self.grown(samples, state, on_round)
-            if freed is None and self._holds_back(samples, state):
+            if freed is None and self.holds_back(samples, state):
                 freed = self._freed(samples, on_round, state.n_components)
             if freed is not None:
                 rival = self._pooled(samples, next(freed), on_round)
-                state = max(state, rival, key=lambda s: float(s.bound[0]))
+                state = self._first(samples, state, rival)
             yield state
 
-    def _holds_back(self, samples: Samples, state: State) -> bool:
+    def holds_back(self, samples: Samples, state: State) -> bool:
         """Whether the pool may keep features of incomplete data from noise that hardly is one.
 
         Holes blur the correlations that searches start from, and noises that are learned
         together stay together: free noise finds its way to such features. It takes a second
         search, which only small data is worth.
         """
-        has_holes = bool((samples.counts < samples.n_samples).any())
-        if self.noise != "pooled" or not has_holes or samples.counts.sum() > FEW_VALUES:
+        if self.noise != "pooled" or not is_small_with_holes(samples):
             return False
         return bool((samples.variance * state.noise.precision[0]).max() > NEARLY_NONE)
+
+    def from_above(self, samples: Samples, most: int) -> Iterator[State]:
+        """Models of ``most``, ``most - 1``, ... components, all started at once, then cleaned.
+
+        Parts that add up to a whole have next to no noise once enough components are there, and
+        gain little before: one component at a time does not get there.
+        """
+        for q in range(most, 0, -1):
+            W, variance = joint_start(samples, q)
+            state = self.rounds(samples, self.started(samples, W[None], variance[None]))[0]
+            yield self.cleaned(samples, self.unmixed(samples, state))
 
     def _freed(self, samples: Samples, on_round: OnRound | None, size: int) -> Iterator[State]:
         """Models of ``size``, ``size + 1``, ... components, found with free noise."""
@@ -120,9 +171,10 @@ class Growth:
         return self.rounds(samples, start, on_round)[0]
 
     def models(self, samples: Samples) -> Iterator[tuple[FactorModel, Array]]:
-        """The models of `sequence` with their locations, without components on one feature."""
-        for state in self.sequence(samples):
-            clean = self.cleaned(samples, state)
+        """Models of 0, 1, 2, ... components that are all there, if any are, and their locations."""
+        growth = replace(self, insists=True)
+        for state in growth.sequence(samples):
+            clean = growth.cleaned(samples, state)
             yield predictive_model(samples, clean), clean.location[0]
 
     def grown(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
@@ -133,16 +185,25 @@ class Growth:
             W, variance = joint_start(samples, q)
             lines.append(self.started(samples, W[None], variance[None]))
         first = replace(self.rounds, max_iter=min(FIRST_ROUNDS, self.rounds.max_iter))
-        together = without_copies(first(samples, stacked(lines), on_round)[0])
-        together = without_copies(self.rounds(samples, together, on_round)[0])
+        together = self._without_copies(samples, first(samples, stacked(lines), on_round)[0])
+        together = self.rounds(samples, together, on_round)[0]
+        together = self._without_copies(samples, together)
         lines = [picked(together, [m]) for m in range(together.n_models)]
-        lines.sort(key=lambda s: -float(s.bound[0]))
+        lines.sort(key=lambda line: self.rank(samples, line), reverse=True)
         best = self.unmixed(samples, lines[0], on_round)
         for line in lines[1:]:
             if line.bound[0] > best.bound[0] - REACH:
-                rival = self.unmixed(samples, line, on_round)
-                best = max(best, rival, key=lambda s: float(s.bound[0]))
+                best = self._first(samples, best, self.unmixed(samples, line, on_round))
         return best
+
+    def _without_copies(self, samples: Samples, state: State) -> State:
+        """Models that are no copy of a better one; what has come to nothing keeps its direction."""
+        if not self.insists:
+            return without_copies(state)
+        whole = self.there(samples, state).all(axis=1)
+        kinds = [np.flatnonzero(whole), np.flatnonzero(~whole)]
+        kept = [kind[originals(picked(state, kind))] for kind in kinds if kind.size]
+        return picked(state, np.concatenate(kept))
 
     def _birth(self, samples: Samples, state: State) -> State:
         """The best of a few proposals for one more component, after some rounds."""
@@ -151,7 +212,12 @@ class Growth:
             # Features of a new component may be nearly free of noise, which a prior learned
             # without it rules out: half of the proposals let them go.
             proposals += [replace(p, noise=p.noise.freed()) for p in proposals]
-        return self.rounds.race(samples, stacked(proposals), TRIAL_ROUNDS)
+        together = stacked(proposals)
+        if not self.insists:
+            return self.rounds.race(samples, together, TRIAL_ROUNDS)
+        trial = replace(self.rounds, max_iter=min(TRIAL_ROUNDS, self.rounds.max_iter))
+        ended = refuse_rounding(trial(samples, together)[0])
+        return self._first(samples, *(picked(ended, [m]) for m in range(ended.n_models)))
 
     def _with(self, state: State, loading: Array) -> State:
         """``state`` and one more component."""
@@ -173,9 +239,10 @@ class Growth:
             bound = float(state.bound[0])
             rival = self.rounds(samples, with_law(state, law), on_round, bound)[0]
             gain = float(rival.bound[0]) - bound
-            state = rival if gain > 0.0 else state
-            if gain < NOTABLE_GAIN:
-                return state
+            best = self._first(samples, state, rival)
+            if gain < NOTABLE_GAIN or best is state:
+                return best
+            state = best
         return state
 
     def restricted(self, state: State, kept: Array) -> State:
@@ -183,9 +250,9 @@ class Growth:
         return with_law(state, state.law.restricted(kept))
 
     def cleaned(self, samples: Samples, state: State) -> State:
-        """``state`` without components on fewer than two features."""
+        """``state`` without components that are not there."""
         while True:
-            kept = state.law.inclusion[0].sum(axis=1) >= FEWEST_FEATURES
+            kept = self.there(samples, state)[0]
             if kept.all():
                 return state
             state = self.rounds(samples, self.restricted(state, kept))[0]

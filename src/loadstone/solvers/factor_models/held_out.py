@@ -1,11 +1,12 @@
 """Number of components by cross-validation: held-out log-likelihood over rows.
 
-The models of a fold are those its search visits on the way, with 0, 1, 2, ... components. All
-folds take one step together. A size is taken for one where most folds have as many components
-alive, and the size that predicts the rows best is chosen. The walk ends once two sizes in a row
-are none or do not predict better. Held-out rows decide between models with components; whether
-there is any is left to the bound, since on noise alone a component predicts about as well as
-none.
+The models of a fold are those its search visits on the way, with 0, 1, 2, ... components, fitted
+to the rows of the fold alone: starts from a fit to all rows would know what to look for, and on
+strong signals superfluous components predicted better. All folds take one step together. A size is
+taken for one where most folds have as many components alive, and the size that predicts the rows
+best is chosen. The walk ends once two sizes in a row are none or do not predict better. Held-out
+rows decide between models with components; whether there is any is left to the bound, since on
+noise alone a component predicts about as well as none.
 """
 
 from __future__ import annotations

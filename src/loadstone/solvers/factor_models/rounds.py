@@ -226,13 +226,7 @@ class Rounds:
             state = update(samples, state, learn=n % POOL_EVERY == POOL_EVERY - 1)
             if n % POOL_EVERY != 1:
                 continue
-            if not np.isfinite(state.bound).all():
-                msg = (
-                    "the data leaves no noise to model in its precision: what components leave is "
-                    "rounding; convert X to float64, or use SparsePCA, which needs no noise"
-                )
-                raise ValueError(msg)
-            cycles.append(state.bound)
+            cycles.append(refuse_rounding(state).bound)
             hopeful = expected_end(cycles) >= state.bound.max()
             if len(cycles) > FAIR_CHANCE:
                 hopeful &= originals(state)
@@ -243,6 +237,17 @@ class Rounds:
                 state = picked(state, kept)
                 cycles = [bounds[kept] for bounds in cycles]
         return picked(state, [int(np.argmax(state.bound))])
+
+
+def refuse_rounding(state: State) -> State:
+    """``state``, unless what its components leave is no noise."""
+    if np.isfinite(state.bound).all():
+        return state
+    msg = (
+        "the data leaves no noise to model in its precision: what components leave is "
+        "rounding; convert X to float64, or use SparsePCA, which needs no noise"
+    )
+    raise ValueError(msg)
 
 
 def expected_end(cycles: list[Array]) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth
+from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth, is_small_with_holes
 from loadstone.solvers.factor_models.information import joint_inclusion
 from loadstone.solvers.factor_models.point_normal import PointNormal
 from loadstone.solvers.factor_models.predictive import predictive_model
@@ -43,6 +44,9 @@ SETTLED = 1e-3
 MANY_VALUES = 1e5
 #: Values below which a run has settled that rises as slowly as one of so many.
 FEW_VALUES = 1e4
+
+#: Squared length of loadings in noise units that is rounding.
+NOTHING = 1e-12
 
 SIZE_ROW = np.dtype([("n_components", np.intp), ("lower_bound", np.float64)])
 
@@ -177,9 +181,10 @@ class SparseFactors:
             fixed = with_law(state, last.law.on_support(support[None, kept]))
             last, refit_bounds, _ = rounds(samples, fixed, counter)
         mean = last.law.mean[0] * support[kept]
-        order = np.argsort(-(np.square(mean) @ last.noise.precision[0]), kind="stable")
+        strength = np.square(mean) @ last.noise.precision[0]
+        order = np.argsort(-strength, kind="stable")
         # The noise of a single feature may take over its component in the last rounds.
-        order = order[np.linalg.norm(mean[order], axis=1) > 0]
+        order = order[strength[order] > NOTHING]
         std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
         return FactorFit(
             model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
@@ -274,10 +279,29 @@ def search_any(growth: Growth, samples: Samples, counter: Counter) -> Found:
         vain = not rose and newest_is_null(state)
         if counter.stopped or vain or falls == PATIENCE or state.n_components == limit:
             break
-    chosen = max(best.values(), key=lambda s: float(s.bound[0]))
+    if is_small_with_holes(samples) and limit < MAX_COMPONENTS and not counter.stopped:
+        _search_from_above(growth, samples, limit, best)
+    chosen = max(best.values(), key=_bound)
     chosen = growth.pruned(samples, chosen)
     _keep(best, chosen)
     return Found(chosen, best)
+
+
+def _search_from_above(
+    growth: Growth, samples: Samples, limit: int, best: dict[int, State]
+) -> None:
+    """Add models that were started with all components, until two do not raise the bound."""
+    in_vain, smallest = 0, max(best.values(), key=_bound).n_components
+    for state in islice(growth.from_above(samples, limit), limit - smallest):
+        rose = _bound(state) > max(map(_bound, best.values()))
+        in_vain = 0 if rose else in_vain + 1
+        _keep(best, state)
+        if in_vain == PATIENCE:
+            return
+
+
+def _bound(state: State) -> float:
+    return float(state.bound[0])
 
 
 def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Counter) -> Found:
@@ -286,6 +310,7 @@ def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Co
     Components on fewer than two features are none, so that a model may have fewer than asked.
     """
     refuse_sizes(samples, wanted)
+    growth = replace(growth, insists=True)
     best: dict[int, State] = {}
     smallest = min((q for q in wanted if q), default=0)
     for state in growth.sequence(samples, counter, smallest=smallest):
