@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from loadstone.covariance import symmetric
-from loadstone.covariance.symmetric import leading_pair, leading_pairs
+from loadstone.covariance.symmetric import leading_pair, leading_pairs, shifted_inverse
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -48,3 +48,19 @@ def test_a_leading_pair_is_found_where_the_quick_solver_gives_up(monkeypatch):
     value, v = leading_pair(np.diag([1.0, 3.0, 2.0]))
     assert value == 3.0
     np.testing.assert_array_equal(np.abs(v), [0, 1, 0])
+
+
+@pytest.mark.parametrize("shift", [1.0, 1e-6, 1e-30])
+def test_a_shifted_inverse_is_positive(shift):
+    v = np.array([3e5, 1e5, 2e5])
+    gram = np.outer(v, v) + np.outer(v[::-1], v[::-1])
+    inverse = shifted_inverse(gram, shift)
+    assert (inverse.diagonal() > 0).all()
+    if shift == 1.0:
+        np.testing.assert_allclose(inverse @ (gram + np.eye(3)), np.eye(3), atol=1e-4)
+
+
+def test_elimination_alone_would_not_be():
+    gram = np.array([[1.0, 1.0 + 2e-16], [1.0 + 2e-16, 1.0]])
+    assert (np.linalg.inv(gram + 1e-20 * np.eye(2)).diagonal() < 0).any()
+    assert (shifted_inverse(gram, 1e-20).diagonal() > 0).all()

@@ -43,6 +43,18 @@ def largest_eigenpairs(matrix: Array, rank: int) -> tuple[Array, Array]:
         return values[n - rank :], vectors[:, n - rank :]
 
 
+def shifted_inverse(matrix: Array, shift: float) -> Array:
+    """``(matrix + shift I)^-1`` of a positive semi-definite matrix, and positive itself.
+
+    Where the shift is below the rounding of the matrix, an inverse by elimination may not be.
+    """
+    inverse: Array = np.linalg.inv(matrix + shift * np.eye(len(matrix)))
+    if (inverse.diagonal() > 0).all():
+        return inverse
+    values, Q = np.linalg.eigh(matrix)
+    return (Q / (np.maximum(values, 0) + shift)) @ Q.T
+
+
 def largest_eigenvalue(matrix: Array) -> float:
     """The largest eigenvalue."""
     n = matrix.shape[0]

@@ -25,6 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from loadstone.covariance import Array, Covariance, Support
+from loadstone.covariance.symmetric import shifted_inverse
 from loadstone.loadings import Stop
 from loadstone.metrics.information_criteria import noise_model_deviance
 
@@ -241,8 +242,10 @@ class L0NoiseModel:
 
     def _em_step(self, moment: SecondMoment, penalty: float, point: _Point) -> tuple[Array, float]:
         """E-step, thresholded M-step, noise update and parameter expansion."""
-        W_inverse = np.linalg.inv(point.gram + point.noise * np.eye(point.G.shape[1]))
+        W_inverse = shifted_inverse(point.gram, point.noise)
         A = _symmetric(point.noise * W_inverse + W_inverse @ point.projected @ W_inverse)
+        # Scores vary at least by what is not known of them, whatever rounding says.
+        np.fill_diagonal(A, np.maximum(A.diagonal(), point.noise * W_inverse.diagonal()))
         B = point.SG @ W_inverse
         # Parameter expansion: the scores may have any covariance whose undoing leaves the
         # zeros of G in place: a diagonal one where entries are zero, a full one where rows
