@@ -52,7 +52,8 @@ def shifted_inverse(matrix: Array, shift: float) -> Array:
     if (inverse.diagonal() > 0).all():
         return inverse
     values, Q = np.linalg.eigh(matrix)
-    return (Q / (np.maximum(values, 0) + shift)) @ Q.T
+    inverse = (Q / (np.maximum(values, 0) + shift)) @ Q.T
+    return inverse
 
 
 def largest_eigenvalue(matrix: Array) -> float:
