@@ -310,3 +310,12 @@ def test_a_place_for_a_forced_feature_is_not_given_to_another(relation, refine):
     asked = {"n_nonzero": 1, "forced": [1], "orthogonality": relation, "refine": refine}
     model = SparsePCA(2, **asked).fit(X)
     np.testing.assert_array_equal(model.components_ != 0, [[False, True] + 4 * [False]])
+
+
+@pytest.mark.parametrize("refine", [False, "warm", "full"])
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_first_of_disjoint_components_has_what_is_forced(k, refine):
+    X = np.random.default_rng(0).standard_normal((20, 6)) * np.arange(1, 7)
+    asked = {"n_nonzero": k, "forced": [1], "orthogonality": "disjoint", "refine": refine}
+    model = SparsePCA(2, **asked).fit(X)
+    np.testing.assert_array_equal(model.components_[:, 1] != 0, [True, False])

@@ -92,7 +92,8 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     rule, constraints = chains.plan.orthogonality, chains.constraints
     free = rule.kind == "none"
     distinct = _distinct(constraints)
-    single = all(n_places(constraint) == 1 for constraint in distinct) and not _force(distinct)
+    forced = _force(distinct)
+    single = all(n_places(constraint) == 1 for constraint in distinct) and not forced
     if single:
         # Of two components on the same feature one adds nothing.
         rule = Orthogonality("disjoint")
@@ -107,7 +108,8 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
         chains = replace(chains, constraints=constraints[: found.matrix.shape[1]])
     complete = found.matrix.shape[1] == len(chains.constraints)
     nested = Nested(chains, owned={(kind, 0): found.matrix})
-    if complete and is_disjoint(found.matrix) and chains.is_one_level:
+    alike = not (disjoint and forced)
+    if complete and alike and is_disjoint(found.matrix) and chains.is_one_level:
         # Where no climb ends at a shared feature, all relations have the same components.
         refined = warm_refine(chains.S, found.matrix, chains.constraints, Orthogonality("none"))
         W = refined.loadings

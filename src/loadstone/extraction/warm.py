@@ -90,7 +90,7 @@ def warm_refine(
     r = loadings.shape[1]
     if r < 2 or rule.equations(constraints[0]):
         return Refined(loadings, settled=False)
-    state = State.of(S, loadings, alike=_alike(constraints))
+    state = State.of(S, loadings, alike=_alike(constraints, rule))
     look = state.first_look(constraints[0], FIRST * state.total)
     refused = n_settled = 0
     apart = is_disjoint(state.W)
@@ -121,8 +121,15 @@ def _is_alone(W: Array, j: int) -> bool:
     return bool(np.count_nonzero(W[used]) == np.count_nonzero(used))
 
 
-def _alike(constraints: Sequence[Constraint]) -> bool:
-    """Whether components may change places: they share all of their constraints but the size."""
+def _alike(constraints: Sequence[Constraint], rule: Orthogonality) -> bool:
+    """Whether components may change places: they share all of their constraints but the size.
+
+    What every component must use, disjoint ones leave to the first, which stays where it is.
+    """
+    first = constraints[0]
+    forces = isinstance(first, LoadingConstraint) and first.forced.size > 0
+    if forces and rule.means_disjoint(first):
+        return False
     return len({n_places(constraint) for constraint in constraints}) == 1
 
 
