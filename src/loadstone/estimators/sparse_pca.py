@@ -12,7 +12,7 @@ import numpy as np
 from loadstone._sklearn_compat import Interval, Options, StrOptions
 from loadstone.certificates import EFFORTS as CERTIFICATE_EFFORTS
 from loadstone.certificates import RECOVERED, SUM, Certificate, JointCertificate, prove
-from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.constraints import Constraint, LoadingConstraint, Signs
 from loadstone.constraints.from_parameters import check_sizes
 from loadstone.covariance import Array
 from loadstone.estimators.attributes import Attribute
@@ -230,7 +230,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         quick = replace(self, certify=False)
         variance = quick._found(task, constraints)
         n_found, disjoint = variance.loadings.shape[1], self.orthogonality == "disjoint"
-        kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint)]
+        kept = [c for c in constraints[:n_found] if isinstance(c, LoadingConstraint | Signs)]
         starts = [variance.loadings]
         if n_found > 1 and not disjoint:
             apart = quick._apart(task, constraints, variance.loadings)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadstone.constraints import LoadingConstraint
+from loadstone.constraints import LoadingConstraint, Signs
 from loadstone.covariance import Array, Support
 from loadstone.metrics.recovered_variance import recovered_from_scores
-from loadstone.solvers.recovery.pencil import GAIN, Pencil
+from loadstone.solvers.recovery.pencil import GAIN, Pencil, Sized, forced_of
 
 #: Principal components whose features are starts.
 N_GUIDES = 4
@@ -33,7 +33,7 @@ class JointProblem:
 
     A: Array
     B: Array
-    constraints: tuple[LoadingConstraint, ...]
+    constraints: tuple[Sized, ...]
     disjoint: bool = False
 
     def recovered(self, W: Array) -> float:
@@ -75,21 +75,22 @@ class JointProblem:
                 worth *= rng.random(len(worth))
                 if self.disjoint:
                     worth[W.any(axis=1)] = 0
-                support = _with_forced(worth, constraint.size, constraint.forced)
+                support = _with_forced(worth, constraint.size, forced_of(constraint))
                 # Of unit length: where nothing recovers more, this is the answer.
-                W[support, j] = 1 / np.sqrt(max(1, support.size))
+                W[support, j] = _allowed(support, constraint) / np.sqrt(max(1, support.size))
             answers.append(W)
         return answers
 
     def starts(self, pencil: Pencil, guides: Array) -> list[Support]:
         """Features that correlate most with the guides, that load most on them, and the best alone."""
-        k, forced = pencil.constraint.size, pencil.constraint.forced
+        k, forced = pencil.constraint.size, forced_of(pencil.constraint)
         deviation = np.sqrt(np.maximum(pencil.B.diagonal(), pencil.floor or 1.0))
         alone = pencil.singles()
         usable = alone > 0
         usable[forced] = True
         supports = []
-        for worth in (np.abs(pencil.B @ guides) / deviation[:, None], np.abs(guides)):
+        sides = _sides(pencil.B @ guides, pencil.constraint), _sides(guides, pencil.constraint)
+        for worth in (sides[0] / deviation[:, None], sides[1]):
             columns = np.where(usable[:, None], worth, -1.0).T
             supports += [_with_forced(column, k, forced) for column in columns]
         ranked = np.argsort(-alone, kind="stable")[:N_SINGLES]
@@ -114,7 +115,7 @@ class JointProblem:
             if W[:, j].any():
                 supports.append(np.flatnonzero(W[:, j]))
             trial = W.copy()
-            trial[:, j] = self._best_end(pencil, supports)
+            trial[:, j] = self._best_end(pencil, supports, W[:, j])
             reached = self.recovered(trial)
             refused += 1
             if reached > value * (1 + gain):
@@ -139,12 +140,14 @@ class JointProblem:
                 best = tried
         return self.passes(best, guides)
 
-    def _best_end(self, pencil: Pencil, supports: list[Support]) -> Array:
+    def _best_end(
+        self, pencil: Pencil, supports: list[Support], near: Array | None = None
+    ) -> Array:
         """The best end of climbs from several supports, as a unit vector."""
-        k, forced = pencil.constraint.size, pencil.constraint.forced
+        k, forced = pencil.constraint.size, forced_of(pencil.constraint)
         # A forced feature takes its place also where its loading was zero.
         filled = [np.concatenate([forced, np.setdiff1d(s, forced)])[:k] for s in supports]
-        ends = [pencil.climb(support) for support in _distinct(filled)]
+        ends = [pencil.climb(support, near) for support in _distinct(filled)]
         support, loadings, _ = max(ends, key=lambda end: end[2])
         w = np.zeros(len(self.A))
         w[support] = loadings
@@ -161,12 +164,13 @@ class JointProblem:
         A, B = self.A[np.ix_(used, used)], self.B[np.ix_(used, used)]
         inside = W[used]
         supports = [np.flatnonzero(w) for w in inside.T]
+        signs = [_only_signs(constraint, used) for constraint in self.constraints]
         for _ in range(max_iter):
             before = inside.copy()
             for j, support in enumerate(supports):
                 if support.size:
-                    others = np.delete(inside, j, axis=1)
-                    inside[:, j] = _best_beside(A, B, others, support, inside[:, j])
+                    pencil = Pencil.beside(A, B, np.delete(inside, j, axis=1), signs[j])
+                    inside[:, j] = _best_near(pencil, support, inside[:, j])
             if np.abs(inside - before).max(initial=0.0) <= tol:
                 break
         else:
@@ -191,17 +195,37 @@ class JointProblem:
         return W[:, np.array(order, dtype=np.intp)]
 
 
-def _best_beside(A: Array, B: Array, others: Array, support: Support, w: Array) -> Array:
-    """The best unit vector on a support beside the others, with the sign of ``w``."""
-    # Nothing but the matrices matters here: every feature may be used.
-    pencil = Pencil.beside(A, B, others, LoadingConstraint(len(A), len(A)))
-    values, loadings = pencil.best_on(support[None])
+def _best_near(pencil: Pencil, support: Support, w: Array) -> Array:
+    """The best unit vector on a support, with the sign of ``w``."""
+    values, loadings = pencil.best_on(support[None], w)
     length = np.linalg.norm(loadings[0])
     if not values[0] > 0 or not length > 0:
         return w
-    found = np.zeros(len(A))
+    found = np.zeros(len(w))
     found[support] = loadings[0] / length
     return -found if found @ w < 0 else found
+
+
+def _only_signs(constraint: Sized, features: Support) -> Sized:
+    """The signs of some features, any number of which may be used."""
+    if constraint.signs is None:
+        return LoadingConstraint(features.size, features.size)
+    return Signs(enumerate(constraint.signs[features]), n_features=features.size)
+
+
+def _allowed(support: Support, constraint: Sized) -> Array:
+    """One for each feature of a support, or minus one where that is its sign."""
+    ones = np.ones(support.size)
+    return ones if constraint.signs is None else np.where(constraint.signs[support] < 0, -1.0, 1.0)
+
+
+def _sides(directions: Array, constraint: Sized) -> Array:
+    """What each entry is worth: its size, or both sides apart where signs are given."""
+    signs = constraint.signs
+    if signs is None:
+        return np.abs(directions)
+    both = np.hstack([directions, -directions])
+    return np.where(signs[:, None] == 0, np.abs(both), np.maximum(signs[:, None] * both, 0.0))
 
 
 def _with_forced(worth: Array, k: int, forced: Support) -> Support:
@@ -212,7 +236,7 @@ def _with_forced(worth: Array, k: int, forced: Support) -> Support:
     return np.sort(order[worth[order] > 0])
 
 
-def _column(given: Sequence[Array], j: int, constraint: LoadingConstraint) -> list[Support]:
+def _column(given: Sequence[Array], j: int, constraint: Sized) -> list[Support]:
     """Supports of component j in complete answers, as far as they are open to it."""
     used = [np.setdiff1d(np.flatnonzero(W[:, j]), constraint.forbidden) for W in given]
     return [support for support in used if support.size]
@@ -222,5 +246,5 @@ def _distinct(supports: list[Support]) -> list[Support]:
     return list({np.sort(support).tobytes(): support for support in supports}.values())
 
 
-def _without(constraints: tuple[LoadingConstraint, ...], j: int) -> tuple[LoadingConstraint, ...]:
+def _without(constraints: tuple[Sized, ...], j: int) -> tuple[Sized, ...]:
     return constraints[:j] + constraints[j + 1 :]

@@ -2,8 +2,8 @@
 
 The variance of a sparse score says how much a few features hold together. This objective asks
 how much of *all* features a regression on the scores recovers, ``tr[S W (W'SW)^+ W'S]``, with
-at most ``n_nonzero`` features in each component. Its components predict the principal ones
-rather than name groups of features.
+at most ``n_nonzero`` features in each component, of given signs where asked. Its components predict
+the principal ones rather than name groups of features.
 
 References
 ----------
@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadstone.constraints import Constraint, LoadingConstraint
+from loadstone.constraints import Constraint, LoadingConstraint, Signs
 from loadstone.covariance import Array, Covariance, Support
 from loadstone.loadings import Loadings, Stop
 from loadstone.solvers.recovery.joint import N_GUIDES, ROUGH, JointProblem
-from loadstone.solvers.recovery.pencil import GAIN, SINGULAR, largest_root
+from loadstone.solvers.recovery.pencil import GAIN, SINGULAR, Sized, forced_of, largest_root
 from loadstone.solvers.recovery.second_moments import SecondMoments
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 
@@ -56,22 +56,17 @@ class Recovery:
 
     def unsuited(self, constraint: Constraint) -> str | None:
         """Why components under ``constraint`` cannot be sought; ``None`` where they can."""
-        if not isinstance(constraint, LoadingConstraint):
-            return (
-                f"the recovery of all features is sought under a number of features each; "
-                f"{type(constraint).__name__} has none, use n_nonzero"
-            )
-        if constraint.nonnegative:
-            return (
-                "the recovery of all features is sought with loadings of both signs: a "
-                "regression undoes any sign; use nonnegative=False, or maximise the variance"
-            )
-        return None
+        if isinstance(constraint, LoadingConstraint | Signs):
+            return None
+        return (
+            f"the recovery of all features is sought under a number of features each; "
+            f"{type(constraint).__name__} has none, use n_nonzero"
+        )
 
     def __call__(
         self,
         S: Covariance,
-        constraints: Sequence[LoadingConstraint],
+        constraints: Sequence[Sized],
         starts: Sequence[Array] = (),
     ) -> Loadings:
         """The components that recover most, found jointly.
@@ -80,7 +75,7 @@ class Recovery:
         ----------
         S : Covariance
             The data.
-        constraints : sequence of LoadingConstraint
+        constraints : sequence of LoadingConstraint or Signs
             One for each component.
         starts : sequence of ndarray of shape (n_features, n_components)
             Complete answers to begin from, such as those that maximise the variance. The
@@ -103,7 +98,7 @@ class _JointSearch:
     def __init__(
         self,
         S: Covariance,
-        constraints: tuple[LoadingConstraint, ...],
+        constraints: tuple[Sized, ...],
         starts: Sequence[Array],
         *,
         disjoint: bool,
@@ -171,7 +166,7 @@ class _JointSearch:
 
     def _always(self) -> Support:
         """Features that some constraint or some start uses."""
-        chosen = [constraint.forced for constraint in self.constraints]
+        chosen = [forced_of(constraint) for constraint in self.constraints]
         chosen += [np.flatnonzero(W.any(axis=1)) for W in self.starts]
         return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *chosen]))
 
@@ -230,29 +225,30 @@ class _JointSearch:
         if not b > SINGULAR * float(self.variance.max()):
             return np.empty(0, dtype=np.intp)
         floor = SINGULAR * float(self.variance.max())
-        prospect = largest_root(a, a_w, np.maximum(a_ii, 0), b, b_w, b_ii, floor)
+        signs = self.constraints[j].signs
+        prospect = largest_root(a, a_w, np.maximum(a_ii, 0), b, b_w, b_ii, floor, signs)
         prospect[features] = -np.inf
         prospect[self.constraints[j].forbidden] = -np.inf
         best = np.argsort(-prospect, kind="stable")[:N_INVITED]
         return best[prospect[best] > a / b * (1 + GAIN)]
 
 
-def with_room(constraints: Sequence[LoadingConstraint]) -> list[LoadingConstraint]:
+def with_room(constraints: Sequence[Sized]) -> list[Sized]:
     """Sizes at which disjoint components leave at least one feature to each of those after them.
 
     What the first must use nobody else may.
     """
     first = constraints[0]
-    kept = [first, *(constraint.without(first.forced) for constraint in constraints[1:])]
-    left = first.n_available
+    kept = [first, *(constraint.without(forced_of(first)) for constraint in constraints[1:])]
+    left = first.n_features - first.forbidden.size
     for j, constraint in enumerate(kept):
-        places = max(1, min(constraint.n_nonzero, left - (len(kept) - 1 - j)))
+        places = max(1, min(constraint.size, left - (len(kept) - 1 - j)))
         kept[j] = replace(constraint, n_nonzero=places)
         left -= places
     return kept
 
 
-def on_features(constraint: LoadingConstraint, features: Support) -> LoadingConstraint:
+def on_features(constraint: Sized, features: Support) -> Sized:
     """The constraint on some features, where as many places are left as there are features."""
     inside = constraint.on(features)
-    return replace(inside, n_nonzero=min(inside.n_nonzero, features.size))
+    return replace(inside, n_nonzero=max(1, inside.size))
