@@ -48,8 +48,22 @@ def best_beside(A, B, T, others):
     T = list(T)
     lengths, Q = np.linalg.eigh((B @ R)[np.ix_(T, T)])
     solid = lengths > 1e-8 * np.trace(B)
+    if not solid.any():
+        return 0.0, np.zeros(len(B))
     white = Q[:, solid] / np.sqrt(lengths[solid])
     values, vectors = np.linalg.eigh(white.T @ (R.T @ A @ R)[np.ix_(T, T)] @ white)
     w = np.zeros(len(B))
     w[T] = white @ vectors[:, -1]
     return values[-1], w
+
+
+def best_of_one_sign_beside(A, B, T, others):
+    """The same among loadings >= 0: the best is a leading vector on the features it uses."""
+    best, w = 0.0, np.zeros(len(B))
+    for size in range(1, len(T) + 1):
+        for face in combinations(T, size):
+            value, v = best_beside(A, B, face, others)
+            v = v if v.sum() > 0 else -v
+            if value > best and (v >= -1e-12).all():
+                best, w = value, np.maximum(v, 0)
+    return best, w

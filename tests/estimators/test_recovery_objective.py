@@ -123,7 +123,6 @@ def test_no_component_is_added_to_those_found_together():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"nonnegative": True, "n_nonzero": 3}, "both signs"),
         ({"orthogonality": "strict", "n_nonzero": 3}, "orthogonality='strict'"),
         ({"constraint": Groups([0, 1] * 6 + [0], n_groups=1)}, "Groups has none"),
     ],
@@ -160,3 +159,31 @@ def test_a_forced_feature_takes_its_place_also_with_a_loading_of_zero():
     Y = rng.standard_normal((20, 2)) @ rng.standard_normal((2, p)) + 0.3 * units
     model = SparsePCA(2, n_nonzero=3, forced=[1], objective="recovery").fit(Y)
     assert (np.delete(model.components_, 1, axis=1) != 0).sum(axis=1).max() <= 2
+
+
+@pytest.mark.parametrize("orthogonality", ["none", "disjoint"])
+def test_loadings_of_one_sign_recover_between_the_variance_answer_and_free_signs(orthogonality):
+    asked = {"n_components": 3, "n_nonzero": 4, "standardize": True}
+    asked |= {"orthogonality": orthogonality}
+    parts = SparsePCA(**asked, nonnegative=True, objective="recovery").fit(X)
+    groups = SparsePCA(**asked, nonnegative=True).fit(X)
+    free = SparsePCA(**asked, objective="recovery").fit(X)
+    assert (parts.components_ >= 0).all()
+    assert (parts.cardinality_ <= 4).all()
+    share = parts.recovered_variance_ratio_[-1]
+    assert share == pytest.approx(recovered_by_hand(X, parts.components_))
+    assert groups.recovered_variance_ratio_[-1] - 1e-12 <= share
+    assert share <= free.recovered_variance_ratio_[-1] + 1e-12
+
+
+def test_recovery_of_one_sign_is_certified():
+    model = SparsePCA(
+        2,
+        n_nonzero=3,
+        objective="recovery",
+        nonnegative=True,
+        standardize=True,
+        certify="standard",
+    ).fit(X)
+    assert model.joint_certificate_.ratio <= 1
+    model.joint_certificate_.verify((X - X.mean(axis=0)) / X.std(axis=0, ddof=1))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from brute_force import best_of_one_sign_beside
 from loadstone import SparsePCA, cardinality_path
 from loadstone.selection.path import automatic_sizes
 from real_data import arrays, cbcl_faces, leukemia, nci60
@@ -294,11 +295,21 @@ def test_a_path_of_recovery_rises_between_that_of_variance_and_pca():
     np.testing.assert_allclose(wide.values, path.values, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [({"nonnegative": True}, "loadings of both signs"), ({"certify": "instant"}, "bounds of the")],
-)
-def test_what_a_path_of_recovery_does_not_have_is_said(asked, words):
+def test_a_path_of_recovery_of_one_sign_is_the_best_of_all_faces():
+    X = np.random.default_rng(12).standard_normal((30, 6)) @ np.random.default_rng(13).random(
+        (6, 6)
+    )
+    path = cardinality_path(X, objective="recovery", nonnegative=True)
+    S = np.cov(X, rowvar=False)
+    for size, value in zip(path.n_nonzeros, path.values, strict=True):
+        supports = itertools.combinations(range(6), int(size))
+        best = max(best_of_one_sign_beside(S @ S, S, T, None)[0] for T in supports)
+        np.testing.assert_allclose(value, best, rtol=1e-7)
+        assert (path.loadings(int(size)) >= 0).all()
+    assert (np.diff(path.values) >= 0).all()
+
+
+def test_bounds_of_a_path_of_recovery_are_refused():
     X = np.random.default_rng(9).standard_normal((20, 5))
-    with pytest.raises(ValueError, match=words):
-        cardinality_path(X, objective="recovery", **asked)
+    with pytest.raises(ValueError, match="bounds of the"):
+        cardinality_path(X, objective="recovery", certify="instant")

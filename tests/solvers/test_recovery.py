@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from brute_force import best_beside
+from brute_force import best_beside, best_of_one_sign_beside
 from loadstone import SparsePCA
-from loadstone.constraints import L1Budget, LoadingConstraint
+from loadstone.constraints import L1Budget, LoadingConstraint, Signs
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.loadings import Stop
 from loadstone.metrics import recovered_variance
 from loadstone.solvers.recovery import Recovery, second_moments
+from loadstone.solvers.recovery.cone import best_in_cone
 from loadstone.solvers.recovery.pencil import Pencil, largest_root
 from loadstone.solvers.recovery.second_moments import SecondMoments
 from solvers.search.covariances import data, kinds, matrix_of
@@ -126,8 +127,6 @@ def test_components_come_in_the_order_of_what_they_recover():
 
 def test_what_it_refuses_it_says():
     S = problem(0)
-    with pytest.raises(ValueError, match="both signs"):
-        Recovery()(S, [LoadingConstraint(8, 2, nonnegative=True)])
     with pytest.raises(ValueError, match="L1Budget has none"):
         Recovery()(S, [L1Budget(8, 1.5)])
 
@@ -202,3 +201,85 @@ def test_nothing_is_divided_by_the_variance_of_a_direction_that_has_none():
         )
     assert not values.any()
     assert not loadings.any()
+
+
+def best_in_the_cone(S, k):
+    """Over all supports and all of their faces."""
+    A = S.matrix @ S.matrix
+    supports = combinations(range(S.n_features), k)
+    return max(best_of_one_sign_beside(A, S.matrix, T, None)[0] for T in supports)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_one_component_of_one_sign_is_the_best_of_all_faces(k):
+    hits = []
+    for seed in range(20):
+        S = problem(300 + seed, p=7, n=6 if seed % 3 == 0 else 30)
+        best = best_in_the_cone(S, k)
+        found = Recovery()(S, [LoadingConstraint(7, k, nonnegative=True)])
+        assert (found.matrix >= 0).all()
+        assert found.objective[-1] <= best * (1 + 1e-7)
+        hits.append(found.objective[-1] >= best * (1 - 1e-7))
+    assert np.mean(hits) >= 0.95
+
+
+@pytest.mark.parametrize("disjoint", [False, True])
+def test_two_components_of_one_sign_reach_what_alternating_over_all_pairs_does(disjoint):
+    hits = []
+    for seed in range(5):
+        S = problem(400 + seed, p=5)
+        A, B = S.matrix @ S.matrix, S.matrix
+        best = 0.0
+        for T, U in combinations_with_replacement(list(combinations(range(5), 2)), 2):
+            if disjoint and set(T) & set(U):
+                continue
+            w = np.zeros(5)
+            w[list(U)] = RNG(0).random(2)
+            for _ in range(8):
+                v = best_of_one_sign_beside(A, B, T, w)[1]
+                w = best_of_one_sign_beside(A, B, U, v)[1] if v.any() else w
+            best = max(best, recovered_variance(S, np.column_stack([v, w]))[-1])
+        constraints = [LoadingConstraint(5, 2, nonnegative=True)] * 2
+        found = Recovery(disjoint=disjoint)(S, constraints)
+        assert all(c.allows(w) for c, w in zip(constraints, found.matrix.T, strict=True))
+        assert not disjoint or ((found.matrix != 0).sum(axis=1) <= 1).all()
+        hits.append(found.objective[-1] >= best * (1 - 1e-6))
+    assert all(hits)
+
+
+def test_given_signs_are_the_signs_of_features_turned():
+    # Turning features turns the loadings and leaves what is recovered as it is.
+    S = problem(5)
+    turn = np.where(np.arange(8) % 3 == 1, -1.0, 1.0)
+    turned = ExplicitCovariance(S.matrix * np.outer(turn, turn), 30.0)
+    pattern = {i: int(sign) for i, sign in enumerate(turn)}
+    given = Recovery()(turned, [Signs(pattern, 3, 8)] * 2)
+    plain = Recovery()(S, [LoadingConstraint(8, 3, nonnegative=True)] * 2)
+    assert (given.matrix * turn[:, None] >= 0).all()
+    assert given.objective[-1] == pytest.approx(plain.objective[-1], rel=1e-9)
+
+
+def test_features_without_a_sign_are_free():
+    S = problem(6)
+    some = Recovery()(S, [Signs({0: 1, 1: 1, 2: -1}, 3, 8)]).matrix[:, 0]
+    assert Signs({0: 1, 1: 1, 2: -1}, 3, 8).broken_rule(some) is None
+    value = recovered_variance(S, some[:, None])[-1]
+    one_sign = Recovery()(S, [LoadingConstraint(8, 3, nonnegative=True, forbidden=[2])])
+    assert value >= one_sign.objective[-1] * (1 - 1e-9)
+
+
+def test_forced_features_keep_their_place_where_signs_make_them_zero():
+    for seed in range(6):
+        S = problem(seed)
+        constraint = LoadingConstraint(8, 3, nonnegative=True, forced=[1], forbidden=[0])
+        found = Recovery()(S, [constraint] * 2)
+        assert all(constraint.allows(w) for w in found.matrix.T)
+
+
+def test_a_climb_in_the_cone_starts_from_what_has_the_signs():
+    B = np.array([[1.0, -0.5], [-0.5, 1.0]])[None]
+    A = B @ B
+    # Nothing but single features: their mixture has the wrong sign.
+    values, w = best_in_cone(A, B, np.ones((1, 2)), [np.array([[1.0, -1.0]])], 1e-12)
+    np.testing.assert_array_equal(w, [[w[0, 0], 0.0]])
+    assert values[0] == pytest.approx(1.25)

@@ -58,8 +58,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         What components are best at: the variance of their scores, which finds groups of
         features that belong together, or how much of *all* features a regression on their
         scores recovers, which finds the few features that stand for the rest. Recovery has
-        no signs, no relation but ``"disjoint"``, and one proof for each component beside the
-        others; hold out samples to judge it where ``n_components * n_nonzero`` is not small
+        sizes and signs, no relation but ``"disjoint"``, and one proof for each component beside
+        the others; hold out samples to judge it where ``n_components * n_nonzero`` is not small
         against their number. ``"sum"`` is the sum of the variances of disjoint, orthogonal or uncorrelated
         components, all at once and in place of ``refine``: for disjoint ones exactly, where
         there are few features.

@@ -67,7 +67,7 @@ def cardinality_path(
         Allow only loadings >= 0.
     objective : {"variance", "recovery"}, default="variance"
         What the component of each size is best at: the variance of its scores, or how much of
-        all features a regression on them recovers. Recovery has no signs and no bounds, and
+        all features a regression on them recovers. Recovery has no bounds, and
         ``"auto"`` takes 1, 2, 3, 4, 5, 7, 10, 14, ... features, at most 50.
     effort : {"fast", "balanced", "thorough"}, default="balanced"
         How many starts are tried, and at how many sizes.
@@ -114,8 +114,12 @@ def cardinality_path(
     given = {**asked, "n_nonzeros": n_nonzeros, "certify": certify}
     validate_parameter_constraints(RULES, given, caller_name="cardinality_path")
     recovery = objective == "recovery"
-    if recovery:
-        _refuse_recovery(nonnegative=nonnegative, certify=certify)
+    if recovery and certify:
+        msg = (
+            f"objective='recovery': certify={certify!r} proves bounds of the variance; use "
+            "certify=False, or SparsePCA(objective='recovery', certify=...) for one size"
+        )
+        raise RefusedConstraintError(msg)
     if covariance is not None:
         data = read_covariance(covariance, n_samples, standardize=bool(standardize))
     else:
@@ -137,22 +141,6 @@ def cardinality_path(
             warnings.warn(remark, UserWarning, stacklevel=user_level())
     path = recovery_path(path, forbidden) if recovery else path
     return replace(path, data=data, parameters=asked)
-
-
-def _refuse_recovery(*, nonnegative: bool, certify: Any) -> None:
-    """Say what cannot be had together with ``objective="recovery"``."""
-    if nonnegative:
-        msg = (
-            "objective='recovery': the recovery of all features is sought with loadings of both "
-            "signs; use nonnegative=False, or objective='variance'"
-        )
-        raise RefusedConstraintError(msg)
-    if certify:
-        msg = (
-            f"objective='recovery': certify={certify!r} proves bounds of the variance; use "
-            "certify=False, or SparsePCA(objective='recovery', certify=...) for one size"
-        )
-        raise RefusedConstraintError(msg)
 
 
 def _largest(S: Covariance) -> int | None:

@@ -32,7 +32,9 @@ def recovery_path(path: CardinalityPath, forbidden: Support) -> CardinalityPath:
     values: list[float] = []
     with one_blas_thread():
         for size in path.n_nonzeros:
-            constraint = LoadingConstraint(S.n_features, int(size), forbidden=forbidden)
+            constraint = LoadingConstraint(
+                S.n_features, int(size), path.nonnegative, forbidden=forbidden
+            )
             # A smaller component is allowed at every larger size: no size recovers less.
             starts = [path.loadings(int(size))[:, None], *(w[:, None] for w in found[-1:])]
             w = Recovery()(S, [constraint], starts).matrix[:, 0]

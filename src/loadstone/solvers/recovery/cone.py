@@ -75,9 +75,7 @@ def best_in_cone(
     return values.reshape(n, -1)[best, rows], ends.reshape(n, *held.shape)[best, rows] * turn
 
 
-def climb_in_cone(
-    A: Array, B: Array, held: Array, w: Array, floor: float
-) -> tuple[Array, Array]:
+def climb_in_cone(A: Array, B: Array, held: Array, w: Array, floor: float) -> tuple[Array, Array]:
     """Climb from each ``w`` to a vector that no small step within the cone improves.
 
     Parameters

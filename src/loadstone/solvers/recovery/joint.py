@@ -196,21 +196,22 @@ class JointProblem:
 
 
 def _best_near(pencil: Pencil, support: Support, w: Array) -> Array:
-    """The best unit vector on a support, with the sign of ``w``."""
+    """The best unit vector on a support, with the sign of ``w`` where either is allowed."""
     values, loadings = pencil.best_on(support[None], w)
     length = np.linalg.norm(loadings[0])
     if not values[0] > 0 or not length > 0:
         return w
     found = np.zeros(len(w))
     found[support] = loadings[0] / length
-    return -found if found @ w < 0 else found
+    return -found if pencil.constraint.signs is None and found @ w < 0 else found
 
 
 def _only_signs(constraint: Sized, features: Support) -> Sized:
     """The signs of some features, any number of which may be used."""
     if constraint.signs is None:
         return LoadingConstraint(features.size, features.size)
-    return Signs(enumerate(constraint.signs[features]), n_features=features.size)
+    signs = enumerate(constraint.signs[features].tolist())
+    return Signs({i: sign for i, sign in signs if sign}, n_features=features.size)
 
 
 def _allowed(support: Support, constraint: Sized) -> Array:
