@@ -187,3 +187,20 @@ def test_recovery_of_one_sign_is_certified():
     ).fit(X)
     assert model.joint_certificate_.ratio <= 1
     model.joint_certificate_.verify((X - X.mean(axis=0)) / X.std(axis=0, ddof=1))
+
+
+@pytest.mark.parametrize("seed", [505_830, 506_680])
+def test_a_component_beside_which_nothing_is_left_ends_no_fit(seed):
+    # Taken out of three, the others settle on all the variance there is.
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(3, 30)), int(rng.integers(2, 10))
+    Y = rng.standard_normal((n, p)) * 10 ** rng.uniform(-2, 2, p)
+    if seed % 3 == 0:
+        Y[:, rng.integers(p)] = Y[:, rng.integers(p)]
+    r, k = int(rng.integers(1, 4)), int(rng.integers(1, p + 1))
+    asked = {"n_components": r, "n_nonzero": k, "effort": "fast", "standardize": False}
+    fits = [
+        SparsePCA(**asked, objective=objective).fit(Y) for objective in ("variance", "recovery")
+    ]
+    shares = [model.recovered_variance_ratio_[-1] for model in fits]
+    assert shares[1] >= shares[0] * (1 - 1e-9)

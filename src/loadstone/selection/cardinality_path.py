@@ -35,6 +35,11 @@ RULES: Mapping[str, Any] = {
     **{name: SHARED[name].rule for name in ("nonnegative", "standardize", "route")},
 }
 
+_NO_BOUNDS = (
+    "objective='recovery': certify={!r} proves bounds of the variance; use certify=False, or "
+    "SparsePCA(objective='recovery', certify=...) for one size"
+)
+
 
 def cardinality_path(
     X: Any = None,
@@ -115,11 +120,7 @@ def cardinality_path(
     validate_parameter_constraints(RULES, given, caller_name="cardinality_path")
     recovery = objective == "recovery"
     if recovery and certify:
-        msg = (
-            f"objective='recovery': certify={certify!r} proves bounds of the variance; use "
-            "certify=False, or SparsePCA(objective='recovery', certify=...) for one size"
-        )
-        raise RefusedConstraintError(msg)
+        raise RefusedConstraintError(_NO_BOUNDS.format(certify))
     if covariance is not None:
         data = read_covariance(covariance, n_samples, standardize=bool(standardize))
     else:

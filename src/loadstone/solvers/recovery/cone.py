@@ -68,8 +68,8 @@ def best_in_cone(
     turned = np.concatenate([start * turn for start in starts])
     all_held = np.tile(held, (n, 1))
     begun = np.where(all_held, np.maximum(turned, 0.0), turned)
-    pencils = (np.tile(M * both, (n, 1, 1)) for M in (A, B))
-    values, ends = climb_in_cone(*pencils, all_held, begun, floor)
+    A, B = np.tile(A * both, (n, 1, 1)), np.tile(B * both, (n, 1, 1))
+    values, ends = climb_in_cone(A, B, all_held, begun, floor)
     best = values.reshape(n, -1).argmax(axis=0)
     rows = np.arange(len(held))
     return values.reshape(n, -1)[best, rows], ends.reshape(n, *held.shape)[best, rows] * turn
@@ -116,7 +116,7 @@ def quotients(A: Array, B: Array, w: Array, floor: float) -> Array:
     """``w'Aw / w'Bw`` of each row; zero where a score has no variance."""
     above, below = (np.einsum("ni,nij,nj->n", w, M, w) for M in (A, B))
     limit = floor * np.einsum("ni,ni->n", w, w)
-    return np.divide(above, below, out=np.zeros_like(above), where=below > limit)
+    return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below > limit))
 
 
 class _Step:
@@ -133,7 +133,7 @@ class _Step:
         size = np.abs(target).max(axis=1, keepdims=True)
         target = np.where(np.abs(target) > ZERO * size, target, 0.0)
         blocked = held & (target < 0)
-        arrived = ~blocked.any(axis=1)
+        arrived = np.asarray(~blocked.any(axis=1))
         self.w = np.where(arrived[:, None], target, self._edge(w, target, blocked, floor))
         self.face = ~held | (self.w > 0)
         steep = np.where(arrived[:, None], self._steepness(top), 0.0)
@@ -160,4 +160,5 @@ class _Step:
         rounding = FLAT * (np.abs(gain) + np.abs(cost)).max(axis=1, keepdims=True)
         steep = np.where(~self.face & (gain - cost > rounding), gain - cost, 0.0)
         deviation = np.sqrt(np.maximum(np.einsum("nii->ni", self.B), 0.0))
-        return np.divide(steep, deviation, out=np.zeros_like(steep), where=deviation > 0)
+        solid = deviation > 0
+        return np.asarray(np.divide(steep, deviation, out=np.zeros_like(steep), where=solid))

@@ -148,8 +148,11 @@ class JointProblem:
         # A forced feature takes its place also where its loading was zero.
         filled = [np.concatenate([forced, np.setdiff1d(s, forced)])[:k] for s in supports]
         ends = [pencil.climb(support, near) for support in _distinct(filled)]
-        support, loadings, _ = max(ends, key=lambda end: end[2])
         w = np.zeros(len(self.A))
+        if not ends:
+            # Beside the others no feature has variance left.
+            return w
+        support, loadings, _ = max(ends, key=lambda end: end[2])
         w[support] = loadings
         length = np.linalg.norm(w)
         return w / length if length > 0 else w
@@ -226,7 +229,8 @@ def _sides(directions: Array, constraint: Sized) -> Array:
     if signs is None:
         return np.abs(directions)
     both = np.hstack([directions, -directions])
-    return np.where(signs[:, None] == 0, np.abs(both), np.maximum(signs[:, None] * both, 0.0))
+    given = signs[:, None]
+    return np.asarray(np.where(given == 0, np.abs(both), np.maximum(given * both, 0.0)))
 
 
 def _with_forced(worth: Array, k: int, forced: Support) -> Support:

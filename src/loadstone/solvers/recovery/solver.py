@@ -22,8 +22,9 @@ import numpy as np
 from loadstone.constraints import Constraint, LoadingConstraint, Signs
 from loadstone.covariance import Array, Covariance, Support
 from loadstone.loadings import Loadings, Stop
+from loadstone.solvers.recovery.cone import SINGULAR
 from loadstone.solvers.recovery.joint import N_GUIDES, ROUGH, JointProblem
-from loadstone.solvers.recovery.pencil import GAIN, SINGULAR, Sized, forced_of, largest_root
+from loadstone.solvers.recovery.pencil import GAIN, Sized, forced_of, largest_root
 from loadstone.solvers.recovery.second_moments import SecondMoments
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 
