@@ -160,3 +160,15 @@ def test_a_forced_feature_takes_its_place_also_with_a_loading_of_zero():
     Y = rng.standard_normal((20, 2)) @ rng.standard_normal((2, p)) + 0.3 * units
     model = SparsePCA(2, n_nonzero=3, forced=[1], objective="recovery").fit(Y)
     assert (np.delete(model.components_, 1, axis=1) != 0).sum(axis=1).max() <= 2
+
+
+@pytest.mark.parametrize("relation", ["none", "disjoint"])
+def test_a_forced_feature_that_leaves_no_component_is_told(relation):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    # What is forced is lost in the rounding of the others.
+    X[4, 2] = 1e8
+    asked = SparsePCA(
+        1, n_nonzero=1, forced=[1], standardize=False, objective="recovery", orthogonality=relation
+    )
+    with pytest.warns(UserWarning, match="0 component"):
+        assert asked.fit(X).components_.shape == (0, 3)
