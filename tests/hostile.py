@@ -91,7 +91,7 @@ def outcomes(paths, n_flips, n_cuts):
     return found
 
 
-def looked_through_by_a_fork(path):
+def looked_through_by_a_fork(path, names):
     """``refuse_unreadable`` without an interpreter of its own: the same reader and sentences."""
     from loadstone.files import hdf5
     from loadstone.files.npy_arrays import DamagedError
@@ -99,7 +99,7 @@ def looked_through_by_a_fork(path):
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        sys.argv[-1] = str(path)
+        sys.argv[1:] = [str(path), *names]
         with contextlib.suppress(BaseException):
             hdf5.main()
         os._exit(0)

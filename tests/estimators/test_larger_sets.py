@@ -76,6 +76,26 @@ def test_more_effort_never_explains_less(seed, kind):
     assert_descending([explained(X, effort=effort, **asked) for effort in EFFORTS])
 
 
+@FEWER
+@pytest.mark.parametrize("kind", RELATIONS)
+def test_refined_components_explain_no_less_than_those_of_the_search(kind):
+    for seed in range(12):
+        X, asked = random_problem(seed)
+        asked["orthogonality"] = kind
+        totals = [explained(X, refine=refine, **asked) for refine in ("warm", False)]
+        assert_descending(totals)
+
+
+@FEWER
+def test_the_order_of_single_features_takes_nothing_away():
+    # All variances are equal, and in another order the five explain less than one by one.
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        X = rng.normal(size=(20, 5)) @ rng.normal(size=(5, 5))
+        asked = {"n_components": 4, "n_nonzero": 1, "standardize": True}
+        assert_descending([explained(X, refine=refine, **asked) for refine in ("warm", False)])
+
+
 @pytest.mark.parametrize("seed", [3, 7])
 def test_more_effort_never_loses_single_features(seed):
     # Features of one variance: which of them comes first is open, and decides the others.

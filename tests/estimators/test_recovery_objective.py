@@ -204,3 +204,15 @@ def test_a_component_beside_which_nothing_is_left_ends_no_fit(seed):
     ]
     shares = [model.recovered_variance_ratio_[-1] for model in fits]
     assert shares[1] >= shares[0] * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("relation", ["none", "disjoint"])
+def test_a_forced_feature_that_leaves_no_component_is_told(relation):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    # What is forced is lost in the rounding of the others.
+    X[4, 2] = 1e8
+    asked = SparsePCA(
+        1, n_nonzero=1, forced=[1], standardize=False, objective="recovery", orthogonality=relation
+    )
+    with pytest.warns(UserWarning, match="0 component"):
+        assert asked.fit(X).components_.shape == (0, 3)

@@ -11,7 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from loadstone.files import arrow_batches, foreign
+from loadstone.files import arrow_batches, foreign, h5ad_files, hdf5
 from loadstone.files.errors import TableError
 from loadstone.files.tables import read_table
 from workbook_writer import write_xlsx
@@ -232,3 +232,70 @@ def test_rows_that_share_no_column_are_counted(tmp_path):
     write_xlsx(path, {"S": [[None] * i + [1.0] for i in range(1200)]})
     with pytest.raises(TableError, match=r"declares a table of 0\.0115 GB"):
         read_table(path)
+
+
+def h5ad_of(path, X, **more):
+    """A small file, then another matrix or other parts in it, kept as ``more`` says."""
+    anndata = pytest.importorskip("anndata", reason="H5AD files need anndata to be written")
+    import h5py
+
+    anndata.AnnData(np.ones((3, 4), dtype=np.float32)).write_h5ad(path)
+    with h5py.File(path, "a") as file:
+        if X is not None:
+            del file["X"]
+            file.create_dataset("X", **X).attrs["encoding-type"] = "array"
+            file["X"].attrs["encoding-version"] = "0.2.0"
+        for name, kept in more.items():
+            file["uns"].create_dataset(name, **kept)
+    return path
+
+
+UNWRITTEN = {"dtype": "f4", "chunks": (1, 100_000), "compression": "gzip"}
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        ({"shape": (3, 10**9), **UNWRITTEN}, "declares /X and other arrays of 12 GB"),
+        ({"shape": (3, 500_000), **UNWRITTEN}, "holds next to none"),
+        ({"shape": (3, 10**6), **UNWRITTEN, "dtype": "i1"}, r"/X and other arrays of 0\.024 GB"),
+        ({"data": np.zeros((2500, 1001), dtype="i1"), "compression": 9}, r"of 0\.02 GB"),
+        # One chunk of 36 MB for twelve numbers.
+        (
+            {"data": np.eye(3, 4), "maxshape": (None, None), "chunks": (1500, 3000)},
+            r"of 0\.036 GB",
+        ),
+    ],
+    ids=["wide", "nothing", "whole numbers", "packed", "chunk"],
+)
+def test_what_an_h5ad_file_unpacks_to_is_counted_before_it_is_read(X, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(foreign, "memory_limit", lambda: MEMORY)
+    monkeypatch.setattr(hdf5, "memory_limit", lambda: MEMORY)
+    monkeypatch.setattr(h5ad_files, "refuse_unreadable", lambda *_: None)
+    monkeypatch.setattr("anndata.io.read_elem", unread)
+    monkeypatch.setattr(hdf5, "_SMALL", 1 << 20)
+    with pytest.raises(TableError, match=said):
+        read_table(h5ad_of(tmp_path / "t.h5ad", X))
+
+
+def test_results_in_an_h5ad_file_are_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(hdf5, "memory_limit", lambda: MEMORY)
+    large = {"shape": (10**9,), "dtype": "f8"}
+    data = {"data": np.arange(12.0).reshape(3, 4) ** 2}
+    table = read_table(h5ad_of(tmp_path / "t.h5ad", data, neighbours=large))
+    np.testing.assert_array_equal(table.X, np.arange(12.0).reshape(3, 4) ** 2)
+
+
+def test_old_h5ad_files_have_their_words_elsewhere(tmp_path):
+    pytest.importorskip("anndata", reason="H5AD files need anndata to be read")
+    import h5py
+
+    with h5py.File(tmp_path / "t.h5ad", "w") as file:
+        file["X"] = np.arange(12.0).reshape(4, 3)
+        cells = [(b"a", 0), (b"b", 1), (b"c", 0), (b"d", 1)]
+        file["obs"] = np.array(cells, dtype=[("index", "S5"), ("kind", "i1")])
+        file["var"] = np.array([(b"x",), (b"y",), (b"z",)], dtype=[("index", "S5")])
+        file.create_group("uns")["kind_categories"] = np.array([b"u", b"v"])
+    table = read_table(tmp_path / "t.h5ad")
+    assert list(table.labels) == ["u", "v", "u", "v"]
+    assert list(table.feature_names) == ["x", "y", "z"]

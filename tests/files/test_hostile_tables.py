@@ -237,7 +237,7 @@ def test_links_in_an_h5ad_file_are_not_followed(tmp_path):
     assert "themselves" in change(lambda f: f["uns"].update({"loop": f["/"]}))
 
     def enormous(file):
-        file.create_dataset("uns/big", shape=(10**12,), dtype="f8", chunks=(10**6,))
+        file.create_dataset("obs/big", shape=(10**12,), dtype="f8", chunks=(10**6,))
 
     assert "declares" in change(enormous)
 

@@ -8,7 +8,7 @@ import pytest
 from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.l0_noise_descent import L0Descent, evaluated
-from loadstone.solvers.l0_noise_maps import _map_deviance, mapped
+from loadstone.solvers.l0_noise_maps import _map_deviance, mapped, on_canonical_axes
 from loadstone.solvers.l0_noise_model import L0NoiseModel, SecondMoment
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 from small_factors import samples_from
@@ -142,3 +142,38 @@ def test_maps_undo_a_rotation():
     back = mapped(samples, mixed, penalty)
     found = L0Descent("free")(samples, penalty, back, np.ones(10))
     assert {tuple(row) for row in found.point.G != 0} == {tuple(row) for row in G != 0}
+
+
+def test_rounding_does_not_choose_between_quarter_turns():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        samples = samples_from(rng.normal(size=(8, 3)))
+        G, psi = np.array([[0.0, -0.8, -0.3], [-0.8, -0.6, -0.5]]), np.full(3, 0.1)
+        first = mapped(samples, evaluated(samples, G, psi), 0.7)
+        nudged = G * (1.0 + 1e-14 * rng.normal(size=G.shape))
+        second = mapped(samples, evaluated(samples, nudged, psi), 0.7)
+        np.testing.assert_allclose(first, second, atol=1e-9)
+        assert (np.abs(first) != np.abs(G)).any()
+
+
+def test_without_a_price_axes_are_the_classical_ones_wherever_the_descent_began():
+    X = small_data(8)
+    samples, rng = samples_from(X), np.random.default_rng(3)
+    found = []
+    for _ in range(2):
+        descent = L0Descent("free", 3000, 1e-13)(
+            samples, 0.0, rng.normal(size=(2, 9)), samples.variance
+        )
+        turned = on_canonical_axes(samples, descent).point
+        inner = (turned.G / turned.noise) @ turned.G.T
+        assert abs(inner[0, 1]) < 1e-9 * inner[1, 1]
+        assert turned.deviance == pytest.approx(descent.value, rel=1e-12)
+        found.append(turned.G)
+    np.testing.assert_allclose(*map(np.abs, found), rtol=1e-3, atol=1e-3)
+
+
+def test_zeros_are_not_turned_away():
+    samples = samples_from(small_data(8))
+    descent = L0Descent("free")(samples, 0.05, np.ones((2, 9)), samples.variance)
+    assert (descent.point.G == 0).any()
+    assert on_canonical_axes(samples, descent) is descent

@@ -128,10 +128,15 @@ def refuse_out_of_range(S: Covariance) -> None:
     if isinstance(S, ExplicitCovariance):
         every = np.arange(S.n_features)
         entries = np.asarray(S.block(every, every), dtype=np.float64)
+    refuse_entries(entries, LARGEST_ENTRY, "proofs")
+
+
+def refuse_entries(entries: Array, limit: float, who: str) -> None:
+    """Raise where the largest of these covariances, or its inverse, lies beyond ``limit``."""
     largest = float(np.abs(entries).max(initial=0.0))
-    if not (largest == 0.0 or 1.0 / LARGEST_ENTRY <= largest <= LARGEST_ENTRY):
+    if not (largest == 0.0 or 1.0 / limit <= largest <= limit):
         msg = (
-            f"the largest covariance is {largest:.3g}, where proofs leave the range of numbers; "
+            f"the largest covariance is {largest:.3g}, where {who} leave the range of numbers; "
             "rescale the data to a more usual unit"
         )
         raise OutOfRangeError(msg)

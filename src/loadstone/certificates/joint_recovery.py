@@ -21,7 +21,8 @@ from loadstone.certificates.bound_eigenvalue import (
     gamma,
     largest_row_sum,
 )
-from loadstone.certificates.certificate_error import CertificateError, OutOfRangeError
+from loadstone.certificates.certificate_about import refuse_entries
+from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.joint_bound import dual_matrix, refuse_dual, terms_of
 from loadstone.certificates.joint_eigenvalues import up
 from loadstone.certificates.joint_supports import can_try_all, largest_on_supports
@@ -87,7 +88,7 @@ def recovery_bound(
         raise CertificateError(msg)
     if dual is not None:
         refuse_dual(dual, problem.features)
-    _refuse_out_of_range(matrix)
+    refuse_entries(matrix, LARGEST_SQUARED, "proofs about the recovered variance")
     left, error = left_after(matrix, earlier)
     form, form_error = recovery_form(left, error, theta)
     at = problem.features
@@ -109,17 +110,6 @@ def recovery_bound(
     if over <= 0.0:
         return theta
     return up(theta + over / floor, 8) if floor > 0.0 else np.inf
-
-
-def _refuse_out_of_range(matrix: Array) -> None:
-    """Raise where fourth powers of covariances leave the range of numbers."""
-    largest = float(np.abs(matrix).max(initial=0.0))
-    if not (largest == 0.0 or 1.0 / LARGEST_SQUARED <= largest <= LARGEST_SQUARED):
-        msg = (
-            f"the largest covariance is {largest:.3g}, where proofs about the recovered variance "
-            "leave the range of numbers; rescale the data to a more usual unit"
-        )
-        raise OutOfRangeError(msg)
 
 
 def recovered_beyond(matrix: Array, earlier: Array, loading: Array) -> float:

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from loadstone.constraints.by_value import ByValue
 from loadstone.constraints.columns import (
     allowed_part,
     broken_features,
@@ -31,8 +32,8 @@ from loadstone.constraints.protocol import Array, Indices
 from loadstone.constraints.words import counted, kind_of, short_repr
 
 
-@dataclass(frozen=True, repr=False)
-class LoadingConstraint:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadingConstraint(ByValue):
     """Cardinality times non-negativity, with features that must or must not be used.
 
     Attributes

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from loadstone.constraints.by_value import ByValue
 from loadstone.constraints.columns import (
     allowed_part,
     broken_features,
@@ -32,7 +33,7 @@ from loadstone.constraints.words import counted, cut_list, kind_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Groups:
+class Groups(ByValue):
     """At most ``n_groups`` groups of features, and at most ``per_group`` features of each.
 
     Attributes

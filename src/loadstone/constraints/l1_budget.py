@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from loadstone.constraints.by_value import ByValue
 from loadstone.constraints.columns import (
     allowed_part,
     broken_features,
@@ -29,8 +30,8 @@ from loadstone.constraints.protocol import Array, Indices
 from loadstone.constraints.words import kind_of, short_repr
 
 
-@dataclass(frozen=True, repr=False)
-class L1Budget:
+@dataclass(frozen=True, eq=False, repr=False)
+class L1Budget(ByValue):
     """Unit vectors with ``sum |w_i| <= budget``, signed or non-negative.
 
     Small loadings go before large ones are cut off, as in the lasso: a budget of

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from loadstone.constraints.by_value import ByValue
 from loadstone.constraints.columns import (
     allowed_part,
     broken_features,
@@ -33,7 +34,7 @@ from loadstone.constraints.words import SHOWN, counted, cut_list
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Signs:
+class Signs(ByValue):
     """Given signs for some features, any sign for the others, and at most ``n_nonzero`` of all.
 
     Attributes
@@ -96,6 +97,10 @@ class Signs:
         parts += [f"n_features={self.n_features}"] if self.n_features else []
         parts += [f"forbidden={cut_list(self.forbidden.tolist())}"] if self.forbidden.size else []
         return f"Signs({', '.join(parts)})"
+
+    def _said(self) -> tuple[Any, ...]:
+        # In whatever order the signs were given.
+        return (frozenset(self.pattern), *super()._said()[1:])
 
     @cached_property
     def _given(self) -> Array:

@@ -7,7 +7,8 @@ smaller relation, and its answer at the next smaller effort.
 
 Own components of ``strict`` and ``quasi`` are the free ones, with those that come too close
 replaced by where a climb from them ends. Chains of searches are shared (``chain.py``), so most
-of this costs only climbs.
+of this costs only climbs. Who asks for one of these relations itself also gets a search under it;
+larger sets are spared that, so what it finds is taken only up to what free components explain.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.extraction.schur import without_components
 from loadstone.extraction.support_table import SupportTable
 from loadstone.extraction.together import together_starts
-from loadstone.extraction.warm import GAIN, warm_refine
+from loadstone.extraction.warm import GAIN, Refined, warm_refine
 from loadstone.metrics import adjusted_variance
 
 #: The next smaller set of components.
@@ -57,6 +58,24 @@ class Nested:
             )
         return self.answers[kind, level]
 
+    def asked_for(self, kind: str, level: int = 0) -> Array:
+        """The best components of a relation that somebody wants, searched for under it as well."""
+        best = self.answer(kind, level)
+        rule = self._rule(kind)
+        if kind in {"none", "disjoint"} or rule.means_disjoint(self.chains.constraints[0]):
+            return best
+        tried = [self.chains.follow(rule, level).matrix]
+        if level + 1 < len(self.chains.solvers):
+            tried.append(self.asked_for(kind, level + 1))
+        if kind == "quasi":
+            tried.append(self.asked_for("strict", level))
+        tried.append(self._refined(max(tried, key=self._total), rule))
+        better = [W for W in tried if self._total(W) > self._total(best)]
+        if not better:
+            return best
+        most = self._total(self.answer("none", level))
+        return max((W for W in (best, *better) if self._total(W) <= most), key=self._total)
+
     def _rule(self, kind: str) -> Orthogonality:
         return Orthogonality(kind, self.chains.plan.orthogonality.min_angle)
 
@@ -72,10 +91,20 @@ class Nested:
         best = max(starts, key=self._total)
         if best.shape[1] < len(self.chains.constraints):
             best = self.chains.follow(rule, level, begin=best).matrix
-        if key_of(best) in self.settled:
-            return best
-        kept = self.chains.constraints[: best.shape[1]]
-        refined = warm_refine(self.chains.S, best, kept, rule)
+        return self._refined(best, rule)
+
+    def _refined(self, W: Array, rule: Orthogonality) -> Array:
+        """Where climbs from the components end."""
+        if key_of(W) in self.settled:
+            return W
+        refined = warm_refine(self.chains.S, W, self.chains.constraints[: W.shape[1]], rule)
+        return W if self.loses(W, refined) else self._kept(refined)
+
+    def loses(self, W: Array, refined: Refined) -> bool:
+        """Whether another order of the components, of which some are equal at first, takes more away."""
+        return refined.total is not None and refined.total < self._total(W)
+
+    def _kept(self, refined: Refined) -> Array:
         key = key_of(refined.loadings)
         if refined.settled:
             self.settled.add(key)

@@ -112,11 +112,11 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     if complete and alike and is_disjoint(found.matrix) and chains.is_one_level:
         # Where no climb ends at a shared feature, all relations have the same components.
         refined = warm_refine(chains.S, found.matrix, chains.constraints, Orthogonality("none"))
-        W = refined.loadings
+        W = found.matrix if nested.loses(found.matrix, refined) else refined.loadings
         # Single features climb to unused ones only.
         if single or (refined.settled and refined.apart):
             return _replaced(found, nested.or_together(W, refined.total) if free else W, rule)
-    W = nested.answer(rule.kind)
+    W = nested.asked_for(rule.kind)
     # Free components of one feature each were sought as disjoint ones.
     return _replaced(found, nested.or_together(W) if free and rule.kind != "none" else W, rule)
 

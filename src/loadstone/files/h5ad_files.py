@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from loadstone.files.errors import TableError
-from loadstone.files.foreign import foreign
-from loadstone.files.hdf5 import look_through, refuse_unreadable
+from loadstone.files.foreign import foreign, refuse_table
+from loadstone.files.hdf5 import is_old, look_through, refuse_unreadable
 from loadstone.files.sparse_parts import checked_sparse
 from loadstone.files.table import Table
 
@@ -32,25 +33,41 @@ def read_h5ad(path: Path, layer: str | None, wanted: Sequence[str] = ()) -> Tabl
     except ModuleNotFoundError as error:
         msg = "reading .h5ad files needs anndata: pip install 'loadstone[anndata]'"
         raise TableError(msg) from error
-    with foreign(path, "h5ad"):
-        refuse_unreadable(path)
+    names = ["obs", "var", "X" if layer is None else f"layers/{layer}"]
+    with foreign(path, "h5ad"), warnings.catch_warnings():
+        # Of old formats, which are read all the same.
+        warnings.simplefilter("ignore")
+        refuse_unreadable(path, names)
         with h5py.File(path, "r") as file:
-            look_through(h5py, file, path)
-        adata = anndata.read_h5ad(path)
+            look_through(h5py, file, path, names)
+            _refuse_no_matrix(file, path, layer)
+            if is_old(h5py, file, names):
+                adata = anndata.read_h5ad(path)
+            else:
+                # Other layers and results may be many times as large.
+                obs, var, X = (anndata.io.read_elem(file[name]) for name in names)
+                adata = anndata.AnnData(X, obs=obs, var=var)
+                layer = None
         return _table(adata, path, layer, wanted)
 
 
+def _refuse_no_matrix(file: Any, path: Path, layer: str | None) -> None:
+    layers = sorted(file.get("layers", ())) or "none"
+    if layer is not None and f"layers/{layer}" not in file:
+        msg = f"{path} has no layer {layer!r}; it has {layers}"
+        raise TableError(msg)
+    if layer is None and ("X" not in file or getattr(file["X"], "shape", ()) is None):
+        msg = f"{path} has no matrix X; choose one with layer='NAME' from {layers}"
+        raise TableError(msg)
+
+
 def _table(adata: Any, path: Path, layer: str | None, wanted: Sequence[str]) -> Table:
-    if layer is not None and layer not in adata.layers:
-        msg = f"{path} has no layer {layer!r}; it has {named_layers(adata) or 'none'}"
-        raise TableError(msg)
     X = adata.X if layer is None else adata.layers[layer]
-    if X is None:
-        msg = f"{path} has no matrix X; choose one with layer='NAME' from {named_layers(adata) or 'none'}"
-        raise TableError(msg)
     if X.dtype.kind not in "biuf":
         msg = f"{path} holds {X.dtype} of shape {X.shape}; a table of real numbers is needed"
         raise TableError(msg)
+    if not sparse.issparse(X) and X.dtype.kind != "f":
+        refuse_table(X.shape[0], X.shape[1], path)
     dtype = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
     X = checked_sparse(X, path).astype(dtype) if sparse.issparse(X) else X.astype(dtype, copy=False)
     return Table(

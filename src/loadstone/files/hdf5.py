@@ -6,33 +6,36 @@ bytes make it run in circles for ever, in compiled code that no signal handler i
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from loadstone.files.errors import TableError
-from loadstone.files.foreign import MOST_DEFLATED, refuse_beyond_memory
+from loadstone.files.foreign import COPIES, MOST_DEFLATED, memory_limit, refuse_beyond_memory
 from loadstone.files.npy_arrays import DamagedError
 
 #: Seconds granted to every file, and bytes a slow disk reads in a second.
 _GRACE = 20.0
 _SLOW_DISK = 10e6
-#: Elements read at a time: what is read is thrown away.
-_PIECE = 1 << 22
 #: Groups inside groups; AnnData writes about four.
 _DEEPEST = 32
-#: Below this a data set may be as well packed as it likes.
+#: Below this numbers may be as well packed as they like.
 _SMALL = 1 << 24
+#: What a text takes beside its letters.
+_TEXT_BYTES = 64
 
 
-def refuse_unreadable(path: Path) -> None:
-    """Refuse an HDF5 file that cannot be read to its end by a process of its own."""
+def refuse_unreadable(path: Path, names: Sequence[str]) -> None:
+    """Refuse an HDF5 file whose parts cannot be read to their end by a process of its own."""
     if not sys.executable:
         return
     limit = _GRACE + path.stat().st_size / _SLOW_DISK
-    command = [sys.executable, "-c", f"import {__name__} as child; child.main()", str(path)]
+    code = f"import {__name__} as child; child.main()"
+    command = [sys.executable, "-c", code, str(path), *names]
     try:
         done = subprocess.run(
             command,
@@ -58,33 +61,49 @@ def _same_modules() -> dict[str, str]:
 
 
 def main() -> None:
-    """Read every number and attribute of the file named last on the command line.
+    """Read the parts of a file; it and they are named on the command line.
 
     Errors are left to the parent, which meets them again and knows how to put them.
     """
     import h5py  # type: ignore[import-untyped]
 
-    path = Path(sys.argv[-1])
+    path, names = Path(sys.argv[1]), sys.argv[2:]
     with h5py.File(path, "r") as file:
-        look_through(h5py, file, path)
-        file.visititems(lambda _, item: _read(h5py, item))
+        for item in look_through(h5py, file, path, names):
+            dict(item.attrs)
+            if isinstance(item, h5py.Dataset) and item.shape is not None:
+                item[()]
 
 
-def _read(h5py: Any, item: Any) -> None:
-    dict(item.attrs)
-    if not isinstance(item, h5py.Dataset) or item.shape is None:
-        return
-    if not item.shape:
-        item[()]
-        return
-    rows = max(1, _PIECE // max(1, item.size // max(1, item.shape[0])))
-    for start in range(0, item.shape[0], rows):
-        item[start : start + rows]
+def look_through(h5py: Any, file: Any, path: Path, names: Sequence[str]) -> list[Any]:
+    """Refuse links that lead out of the file or round in a circle, and parts that nobody can hold.
 
-
-def look_through(h5py: Any, file: Any, path: Path) -> None:
-    """Refuse links that lead out of the file or round in a circle, and sizes nobody has."""
+    Returns
+    -------
+    list
+        The groups and data sets that the parts are made of.
+    """
     _look_through(h5py, file, path, set(), 0)
+    wanted = [file[name] for name in names if name in file]
+    if is_old(h5py, file, names):
+        wanted = [file]
+    items = [item for part in wanted for item in _within(h5py, part)]
+    sets = [item for item in items if isinstance(item, h5py.Dataset) and item.shape is not None]
+    _refuse_sizes(sets, path)
+    return items
+
+
+def is_old(h5py: Any, file: Any, names: Sequence[str]) -> bool:
+    """Whether a part is a table of records, whose words old files keep elsewhere."""
+    parts = [file[name] for name in names if name in file]
+    return any(isinstance(part, h5py.Dataset) and part.dtype.names for part in parts)
+
+
+def _within(h5py: Any, item: Any) -> Iterator[Any]:
+    yield item
+    if isinstance(item, h5py.Group):
+        for inside in item.values():
+            yield from _within(h5py, inside)
 
 
 def _look_through(h5py: Any, group: Any, path: Path, seen: set[int], depth: int) -> None:
@@ -110,10 +129,22 @@ def _check_dataset(item: Any, path: Path) -> None:
     if item.is_virtual or item.external:
         msg = f"{path} keeps {item.name} in another file, which is not followed"
         raise TableError(msg)
-    if item.shape is None:
-        return
-    n_bytes = int(item.size) * int(item.dtype.itemsize)
-    refuse_beyond_memory(n_bytes, path, f"{item.name}, an array")
-    if n_bytes > _SMALL and n_bytes > MOST_DEFLATED * int(item.id.get_storage_size()):
-        msg = f"{item.name} declares {n_bytes} bytes and holds next to none"
+
+
+def _refuse_sizes(sets: Sequence[Any], path: Path) -> None:
+    """Refuse numbers that would not fit beside the table, or that next to no bytes stand for."""
+    sizes = [_unpacked(item) for item in sets]
+    largest = sets[sizes.index(max(sizes))].name if sizes else ""
+    what = f"{largest}, an array," if len(sizes) == 1 else f"{largest} and other arrays"
+    refuse_beyond_memory(sum(sizes), path, what, limit=memory_limit() // COPIES)
+    held = sum(int(item.id.get_storage_size()) for item in sets)
+    if sum(sizes) > _SMALL and sum(sizes) > MOST_DEFLATED * held:
+        msg = f"{largest} declares {max(sizes)} bytes and holds next to none"
         raise DamagedError(msg)
+
+
+def _unpacked(item: Any) -> int:
+    """Bytes that an array takes once it is read, as numbers of eight; a chunk is read as a whole."""
+    kind, stored = item.dtype.kind, int(item.dtype.itemsize)
+    each = stored + _TEXT_BYTES if kind == "O" else stored if kind in "fSV" else max(stored, 8)
+    return max(int(item.size) * each, stored * math.prod(item.chunks or (0,)))

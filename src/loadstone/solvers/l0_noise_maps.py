@@ -9,11 +9,13 @@ u_ij^2), h)`` with ``u_ij = g_ij/sqrt(psi_i)``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_models.samples import Samples
-from loadstone.solvers.l0_noise_descent import L0Point
+from loadstone.solvers.l0_noise_descent import Descent, L0Point, evaluated
 
 #: Sweeps over pairs of columns, candidates of one pair, and the largest shear in 1/sqrt(N).
 N_SWEEPS = 2
@@ -43,6 +45,20 @@ def mapped(samples: Samples, point: L0Point, penalty: float) -> Array:
     return U * np.sqrt(point.noise)
 
 
+def on_canonical_axes(samples: Samples, descent: Descent) -> Descent:
+    """``descent`` without zeros, turned until ``G'Psi^-1 G`` is diagonal.
+
+    Where entries have no price, a rotation is as good as any other, and where the descent began
+    would decide. These are the axes of classical factor analysis, which only the data decides.
+    """
+    point = descent.point
+    if not point.G.all():
+        return descent
+    _, axes = np.linalg.eigh((point.G / point.noise) @ point.G.T)
+    turned = evaluated(samples, axes.T @ point.G, point.noise, point.location)
+    return replace(descent, point=turned)
+
+
 def _price(U: Array, penalty: float) -> Array:
     """``sum min(ln(1 + u^2), h)`` over the last axis."""
     result: Array = np.minimum(np.log1p(np.square(U)), penalty).sum(axis=-1)
@@ -60,9 +76,9 @@ def _with_midpoints(values: Array) -> Array:
 def _rotate(U: Array, A: Array, j: int, k: int, penalty: float) -> bool:
     rows = (U[j] != 0) | (U[k] != 0)
     a, b = U[j, rows], U[k, rows]
-    # Half a turn changes signs only.
-    angles = np.concatenate([np.arctan2(-a, b), np.arctan2(b, a)]) % np.pi
-    angles = _with_midpoints(angles)
+    # A quarter turn changes order and signs only: the nearest of the four turns is taken, so that
+    # rounding does not choose between them, and the descent does not go on in another order.
+    angles = _with_midpoints((np.arctan2(-a, b) + np.pi / 4) % (np.pi / 2) - np.pi / 4)
     if not angles.size:
         return False
     c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]

@@ -27,7 +27,7 @@ from loadstone.solvers.factor_models.sizes import (
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors, newest_is_null
 from loadstone.solvers.factor_models.starts import joint_start
 from loadstone.solvers.l0_noise_descent import Descent, L0Descent, floor_term
-from loadstone.solvers.l0_noise_maps import mapped
+from loadstone.solvers.l0_noise_maps import mapped, on_canonical_axes
 from loadstone.solvers.l0_noise_prune import without_doubtful
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
@@ -187,10 +187,8 @@ class L0Search:
         if _is_counted(data):
             # Pooled noise suits both kinds; free noise alone must not depend on units.
             noise = "free" if self.noise == "free" else "pooled"
-            many = samples.counts.sum() > MANY_VALUES
-            search = SparseFactors(
-                noise=noise, tol=START_TOL if many else SparseFactors.tol
-            ).growth()
+            tol = START_TOL if samples.counts.sum() > MANY_VALUES else SparseFactors.tol
+            search = SparseFactors(noise=noise, tol=tol).growth()
             for state in search.sequence(samples, smallest=smallest):
                 yield state
                 # Once the variational search finds nothing more, it has no start to offer.
@@ -297,6 +295,8 @@ class L0Search:
         if closer < 1.0:
             rough = L0Descent(walk.kind, min(self.max_iter, SEARCH_STEPS), self.tol)
             found = without_doubtful(solver, rough, walk.samples, price, found)
+        if not price:
+            found = on_canonical_axes(walk.samples, found)
         # Digits beyond ``tol`` that take too long do not count; a support that was not looked for
         # to the end does.
         cut_short = descent.stop is Stop.MAX_ITER and self.max_iter <= SEARCH_STEPS

@@ -149,7 +149,7 @@ class _JointSearch:
         A, B = self.moments.on(features)
         A, B = A / self.unit**2, B / self.unit
         inside = [on_features(constraint, features) for constraint in self.constraints]
-        if self.disjoint:
+        if self.disjoint and inside:
             inside = with_room(inside)
         return JointProblem(A, B, tuple(inside), self.disjoint)
 
