@@ -249,3 +249,19 @@ def test_single_precision_that_loses_its_digits_is_read_again():
     model = SparsePCACV(n_nonzeros=(1, 2), cv=2).fit(X, sample_weight=weights)
     double = SparsePCACV(n_nonzeros=(1, 2), cv=2).fit(X.astype(float), sample_weight=weights)
     np.testing.assert_allclose(model.explained_variance_, double.explained_variance_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float32"])
+@pytest.mark.parametrize("objective", ["variance", "recovery"])
+def test_folds_of_a_mapped_file_of_whole_numbers(tmp_path, dtype, objective):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(24, 6)) + rng.normal(size=(24, 1)) > 0).astype(dtype)
+    np.save(tmp_path / "X.npy", X)
+    asked = {"n_components": 1, "n_nonzeros": (1, 3), "cv": 2, "route": "data"}
+    weights = rng.uniform(0.5, 2, 24)
+    mapped, whole = (
+        SparsePCACV(**asked, objective=objective).fit(rows, sample_weight=weights)
+        for rows in (np.load(tmp_path / "X.npy", mmap_mode="r"), X.astype(np.float64))
+    )
+    assert mapped.n_nonzero_ == whole.n_nonzero_
+    np.testing.assert_allclose(mapped.components_, whole.components_, atol=1e-5)

@@ -124,7 +124,8 @@ def rows_of(X: Any) -> Rows:
         return InMemoryRows(X if X.format in {"csr", "csc"} else X.tocsr())
     if isinstance(X, np.memmap):
         return MappedRows(X)
-    return InMemoryRows(X)
+    # Rows picked from a file are in memory, and still of the type they have in the file.
+    return InMemoryRows(X.astype(float_dtype(X.dtype), copy=False))
 
 
 def is_dask(X: Any) -> bool:
