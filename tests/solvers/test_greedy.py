@@ -1,5 +1,7 @@
 """Greedy paths against an oracle that tries every feature at every step."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -145,3 +147,14 @@ def test_estimator_tells_the_whole_path():
 
 def test_tied_variances_take_the_first_feature():
     assert greedy_path(ExplicitCovariance(np.eye(4)), 4).order.tolist() == [0, 1, 2, 3]
+
+
+def test_more_components_than_directions_take_what_rounding_left():
+    # The last complements are rounding alone, with values below zero among which one was to be best.
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        X = rng.normal(size=(8, 6)) * rng.uniform(0.2, 2, 6)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = GreedyPCA(50, forbidden=[0], direction="forward-backward").fit(X)
+        assert 1 <= len(model.components_) <= 6

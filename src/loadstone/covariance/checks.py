@@ -26,8 +26,9 @@ from loadstone.files.sparse_parts import check_compressed
 
 #: Names of features, as data frames have them.
 Names = Sequence[str] | Array
-#: Beyond this, or its inverse, squares of variances overflow or vanish.
-LARGEST_VARIANCE = {"float64": 1e150, "float32": 1e15}
+#: Beyond this, or its inverse, squares of variances overflow or vanish. No powers of ten: data that
+#: have one as their largest number would be refused or not by the rounding of their container.
+LARGEST_VARIANCE = {"float64": 1.3e150, "float32": 1.3e15}
 #: Bytes up to which an array is copied into the order of its rows.
 SMALL_BYTES = 1 << 24
 #: Ratio of the largest to the smallest variance from which on scaling is suggested.

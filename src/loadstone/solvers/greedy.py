@@ -186,7 +186,7 @@ class Growth:
 
     def _exact_best(self, state: _State, lower: Array) -> int:
         tie = max(TIE, 64 * float(np.finfo(self.S.dtype).eps))
-        bar = float(lower.max()) * (1 - tie)
+        bar = _just_below(float(lower.max()), tie)
         lengths = np.maximum(self.lengths, state.image**2)
         # The crude limit is one formula for all features; only those above the bar get
         # the sharp one, and only those above the bar after that are solved.
@@ -202,12 +202,12 @@ class Growth:
         solved: dict[int, float] = {}
         best = -np.inf
         for position in np.argsort(-upper, kind="stable"):
-            if solved and upper[position] < max(best * (1 - tie), bar):
+            if solved and upper[position] < max(_just_below(best, tie), bar):
                 break
             feature = int(near[position])
             solved[feature] = self.spectrum.value_with(self.inside, feature)
             best = max(best, solved[feature])
-        return min(f for f, reached in solved.items() if reached >= best * (1 - tie))
+        return min(f for f, reached in solved.items() if reached >= _just_below(best, tie))
 
     def _exchange(self, state: _State) -> _State:
         """Drop the feature with the smallest loading and add the best one, while that gains."""
@@ -259,6 +259,11 @@ def _unit(w: Array, support: Array) -> Array:
         w = support.astype(w.dtype)
     result: Array = w / np.linalg.norm(w)
     return result
+
+
+def _just_below(value: float, share: float) -> float:
+    """What counts as the same; where nothing but rounding is left, values may be negative."""
+    return value - share * abs(value)
 
 
 def _first_of_best(worth: Array) -> int:
