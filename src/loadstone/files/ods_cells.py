@@ -11,6 +11,7 @@ from typing import Any
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import refuse_beyond_memory
 from loadstone.files.sheets import (
+    COLUMNS,
     Cells,
     Repeated,
     Sheet,
@@ -104,16 +105,14 @@ class _ContentReader:
             self.repeated.count((times - 1) * cell_bytes(value))
             self._count(times)
             self.row_bytes += times * cell_bytes(value)
-            for j in range(self.column, self.column + times):
-                self.cells[j] = value
+            self.cells.update(dict.fromkeys(COLUMNS[self.column : self.column + times], value))
         self.column += times
 
     def _store_row(self, cells: Cells) -> None:
         refuse_beyond_sheet(self.row + self.row_times - 1, 0, self.path)
         self.repeated.count((self.row_times - 1) * self.row_bytes)
         self._count(self.row_times * len(self.cells))
-        for i in range(self.row, self.row + self.row_times):
-            cells[i] = self.cells
+        cells.update(dict.fromkeys(range(self.row, self.row + self.row_times), self.cells))
 
     def _count(self, n_cells: int) -> None:
         self.n_cells += n_cells

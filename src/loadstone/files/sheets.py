@@ -13,10 +13,12 @@ from loadstone.files.foreign import MOST_DEFLATED
 #: Rows and columns by number, from 0; equal rows may be one.
 Cells = dict[int, dict[int, Any]]
 _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
+#: One number for a column, however many rows have a cell there.
+COLUMNS = tuple(range(_LAST_COLUMN))
 #: Nobody finds a sheet among more tabs than this.
 _MOST_SHEETS = 10_000
 #: Bytes of a number in a table, and of cells that a file of any size may repeat.
-_NUMBER_BYTES, _REPEATED_BYTES = 8, 1 << 25
+_NUMBER_BYTES, _REPEATED_BYTES = 8, 1 << 24
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,6 @@ class Repeated:
         if self.n_bytes > MOST_DEFLATED * size:
             msg = (
                 f"{self.path} has {size} bytes and repeats cells or texts until they take "
-                f"{self.n_bytes / 1e6:.3g} MB; it is damaged, or has to be saved as CSV"
+                f"{self.n_bytes / 1e6:,.0f} MB or more; it is damaged, or has to be saved as CSV"
             )
             raise TableError(msg)
