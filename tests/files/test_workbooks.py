@@ -107,7 +107,9 @@ def test_cells_far_apart_are_no_large_table(tmp_path):
         ((b"<worksheet", b'<!DOCTYPE x [<!ENTITY a "b">]><worksheet'), "defines XML entities"),
         ((b"</worksheet>", b"</worksheet"), "cannot be read as XLSX"),
         ((b'r="B2"', b'r="ZZZ9999999"'), "beyond the last row or column"),
-        ((b't="s"><v>0<', b't="s"><v>99<'), "cannot be read as XLSX"),
+        ((b't="s"><v>0<', b't="s"><v>99<'), "refers to text '99' of 2; it is damaged"),
+        ((b't="s"><v>0<', b't="s"><v>-1<'), "refers to text '-1' of 2; it is damaged"),
+        ((b'<row r="2">', b'<row r="%s">' % (b"9" * 5000)), "by a number of 5000 digits"),
         ((b"<v>2.0<", b"<v>two<"), "cannot be read as XLSX"),
     ],
 )

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import refuse_beyond_memory
-from loadstone.files.xlsx_cells import Cells, Sheet
-from loadstone.files.xml_stream import Attributes, attribute, read_elements
+from loadstone.files.sheets import (
+    COLUMNS,
+    Cells,
+    Repeated,
+    Sheet,
+    cell_bytes,
+    refuse_beyond_sheet,
+    refuse_many_sheets,
+)
+from loadstone.files.xml_stream import Attributes, attribute, read_elements, whole_number
 
-#: Beyond these a repetition fills the sheet up, and says nothing.
-_LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
 #: About what a cell takes in memory.
 _CELL_BYTES = 100
 
@@ -24,11 +30,15 @@ def ods_sheets(archive: zipfile.ZipFile, path: Path) -> list[Sheet]:
     if "content.xml" not in archive.namelist():
         msg = f"{path} is no ODS file: it has no content"
         raise TableError(msg)
-    reader = _ContentReader(path)
+    reader = _ContentReader(path, Repeated(path))
     read_elements(
         archive, "content.xml", path, start=reader.start, end=reader.end, text=reader.text
     )
-    return [Sheet(name, False, partial(dict, cells)) for name, cells in reader.sheets]  # noqa: FBT003
+    return [Sheet(name, hidden=False, rows=_given(cells)) for name, cells in reader.sheets]
+
+
+def _given(cells: Cells) -> Callable[[], Cells]:
+    return lambda: cells
 
 
 @dataclass
@@ -36,6 +46,7 @@ class _ContentReader:
     """Collects the cells of all sheets while their elements pass by."""
 
     path: Path
+    repeated: Repeated
     sheets: list[tuple[str, Cells]] = field(default_factory=list)
     row: int = 0
     row_times: int = 1
@@ -43,6 +54,7 @@ class _ContentReader:
     cell: Attributes | None = None
     depth: int = 0
     n_cells: int = 0
+    row_bytes: int = 0
     cells: dict[int, Any] = field(default_factory=dict)
     parts: list[str] = field(default_factory=list)
 
@@ -50,9 +62,11 @@ class _ContentReader:
         """A sheet, a row, a cell, or a line of text in a cell."""
         if name == "table":
             self.sheets.append((attribute(attributes, "name") or "", {}))
+            refuse_many_sheets(len(self.sheets), self.path)
             self.row = 0
         elif name == "table-row":
-            self.row_times, self.column, self.cells = _times(attributes, "rows"), 0, {}
+            self.row_times = self._times(attributes, "number-rows-repeated")
+            self.column, self.row_bytes, self.cells = 0, 0, {}
         elif name in {"table-cell", "covered-table-cell"}:
             self.cell = attributes
             self.parts.clear()
@@ -60,8 +74,10 @@ class _ContentReader:
             self.parts.append("\n")
         elif name == "annotation":
             self.depth += 1
-        elif name == "s" and self.cell is not None:
-            self.parts.append(" ")
+        elif name == "s" and self.cell is not None and not self.depth:
+            times = self._times(attributes, "c")
+            self.repeated.count(times - 1)
+            self.parts.append(" " * times)
 
     def end(self, name: str) -> None:
         """A cell or a row is complete."""
@@ -81,28 +97,29 @@ class _ContentReader:
             self.parts.append(piece)
 
     def _store_cell(self, attributes: Attributes) -> None:
-        times = _times(attributes, "columns")
+        times = self._times(attributes, "number-columns-repeated")
         value = _value(attributes, "".join(self.parts))
+        # A repetition of nothing fills the sheet up, and says nothing.
         if value is not None and value != "":
-            self._count(min(times, _LAST_COLUMN - self.column))
-            for j in range(self.column, min(self.column + times, _LAST_COLUMN)):
-                self.cells[j] = value
+            refuse_beyond_sheet(self.row, self.column + times - 1, self.path)
+            self.repeated.count((times - 1) * cell_bytes(value))
+            self._count(times)
+            self.row_bytes += times * cell_bytes(value)
+            self.cells.update(dict.fromkeys(COLUMNS[self.column : self.column + times], value))
         self.column += times
 
     def _store_row(self, cells: Cells) -> None:
-        last = min(self.row + self.row_times, _LAST_ROW)
-        self._count((last - self.row) * len(self.cells))
-        for i in range(self.row, last):
-            cells[i] = self.cells
+        refuse_beyond_sheet(self.row + self.row_times - 1, 0, self.path)
+        self.repeated.count((self.row_times - 1) * self.row_bytes)
+        self._count(self.row_times * len(self.cells))
+        cells.update(dict.fromkeys(range(self.row, self.row + self.row_times), self.cells))
 
     def _count(self, n_cells: int) -> None:
-        self.n_cells += max(0, n_cells)
+        self.n_cells += n_cells
         refuse_beyond_memory(_CELL_BYTES * self.n_cells, self.path)
 
-
-def _times(attributes: Attributes, what: str) -> int:
-    given = attribute(attributes, f"number-{what}-repeated") or "1"
-    return max(1, int(given)) if given.isdecimal() else 1
+    def _times(self, attributes: Attributes, name: str) -> int:
+        return max(1, whole_number(attribute(attributes, name) or "", self.path) or 1)
 
 
 def _value(attributes: Attributes, text: str) -> Any:

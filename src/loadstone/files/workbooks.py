@@ -8,11 +8,14 @@ here. It also gives empty cells for formulas that were never calculated and for 
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from loadstone.files.column_names import nearest
 from loadstone.files.errors import OptionError, TableError
@@ -29,6 +32,7 @@ from loadstone.files.headings import (
     spelled,
 )
 from loadstone.files.ods_cells import ods_sheets
+from loadstone.files.sheets import Cells, Sheet
 from loadstone.files.table import Table, listed
 from loadstone.files.text_tables import (
     has_header,
@@ -37,7 +41,7 @@ from loadstone.files.text_tables import (
     with_first_as_index,
 )
 from loadstone.files.totals import without_totals
-from loadstone.files.xlsx_cells import Sheet, xlsx_sheets
+from loadstone.files.xlsx_cells import xlsx_sheets
 
 #: Rows that are looked at to find the heading.
 _LOOK_AT = 20
@@ -94,13 +98,15 @@ def _chosen(
         sheet = sheets[_place(wanted, names, path)]
         return sheet.name, _filled(sheet.rows(), path), []
     visible = [sheet for sheet in sheets if not sheet.hidden] or list(sheets)
+    first: list[list[Any]] = []
     for sheet in visible:
         rows = _filled(sheet.rows(), path)
         if any(is_number(cell) for row in rows for cell in row):
             others = [name for name in names if name != sheet.name]
             note = f"sheet {sheet.name!r} was read; sheet='NAME' reads another: {listed(others)}"
             return sheet.name, rows, [note] if others else []
-    return visible[0].name, _filled(visible[0].rows(), path), []
+        first = rows if sheet is visible[0] else first
+    return visible[0].name, first, []
 
 
 def _place(wanted: str | int, names: list[str], path: Path) -> int:
@@ -115,15 +121,21 @@ def _place(wanted: str | int, names: list[str], path: Path) -> int:
     raise OptionError(msg)
 
 
-def _filled(cells: dict[int, dict[int, Any]], path: Path) -> list[list[Any]]:
+def _filled(cells: Cells, path: Path) -> list[list[Any]]:
     """Rows and columns with anything in them; what lies far apart is no large table.
 
-    Unless each row fills a column of its own.
+    Unless each row fills a column of its own. A row that is repeated stays one.
     """
-    rows = {i: {j: v for j, v in row.items() if not is_blank(v)} for i, row in cells.items()}
-    used = sorted({j for row in rows.values() for j in row})
-    refuse_table(sum(bool(row) for row in rows.values()), len(used), path)
-    return [[rows[i].get(j) for j in used] for i in sorted(rows) if rows[i]]
+    distinct = {id(row): row for row in cells.values()}
+    filled = {
+        key: {j: value for j, value in row.items() if not is_blank(value)}
+        for key, row in distinct.items()
+    }
+    used = sorted({j for row in filled.values() for j in row})
+    places = [i for i in sorted(cells) if filled[id(cells[i])]]
+    refuse_table(len(places), len(used), path)
+    rows = {key: [row.get(j) for j in used] for key, row in filled.items()}
+    return [rows[id(cells[i])] for i in places]
 
 
 def _table(rows: list[list[Any]], place: str, index: str | None) -> Table:
@@ -151,8 +163,8 @@ def _column(cells: list[Any]) -> Any:
     """A column as pandas takes it: numbers, dates, or whatever there is."""
     import pandas as pd
 
-    filled = [cell for cell in cells if cell is not None]
-    if all(isinstance(cell, int | float) for cell in filled):
-        return pd.Series([float("nan") if c is None else float(c) for c in cells], dtype="float64")
+    if all(cell is None or isinstance(cell, int | float) for cell in cells):
+        numbers = (math.nan if cell is None else cell for cell in cells)
+        return pd.Series(np.fromiter(numbers, dtype=np.float64, count=len(cells)))
     texts = [c.isoformat() if isinstance(c, date | datetime) else c for c in cells]
     return pd.Series(texts, dtype=object)

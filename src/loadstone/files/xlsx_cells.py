@@ -12,24 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.files.errors import TableError
-from loadstone.files.xml_stream import Attributes, attribute, read_elements
+from loadstone.files.sheets import (
+    Cells,
+    Repeated,
+    Sheet,
+    cell_bytes,
+    refuse_beyond_sheet,
+    refuse_many_sheets,
+)
+from loadstone.files.xml_stream import Attributes, attribute, read_elements, whole_number
 
-#: Rows and columns by number, from 0.
-Cells = dict[int, dict[int, Any]]
 #: Number formats that every program knows to be dates or times.
 _DATE_FORMATS = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
 _QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
-_LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """A sheet that is read when its rows are asked for."""
-
-    name: str
-    hidden: bool
-    rows: Callable[[], Cells]
 
 
 def xlsx_sheets(archive: zipfile.ZipFile, path: Path) -> list[Sheet]:
@@ -45,20 +41,25 @@ def xlsx_sheets(archive: zipfile.ZipFile, path: Path) -> list[Sheet]:
     def start(name: str, attributes: Attributes) -> None:
         if name == "sheet":
             described.append(attributes)
+            refuse_many_sheets(len(described), path)
         elif name == "workbookPr" and attributes.get("date1904") in {"1", "true"}:
             epoch[0] = datetime(1904, 1, 1)
 
     _read(archive, "xl/workbook.xml", path, start)
     shared = _Later(lambda: _shared_strings(archive, path))
     dates = _Later(lambda: _date_styles(archive, path))
-    sheets = []
+    repeated = Repeated(path)
+    sheets: dict[str, Sheet] = {}
     for attributes in described:
         member = targets.get(attribute(attributes, "id") or "", "")
+        if member in sheets:
+            msg = f"{path} has two sheets with the same cells, {member}; it is damaged"
+            raise TableError(msg)
         if member in members:
             hidden = attributes.get("state", "visible") != "visible"
-            reader = _SheetReader(archive, path, member, shared, dates, epoch[0])
-            sheets.append(Sheet(attributes.get("name", member), hidden, reader.cells))
-    return sheets
+            reader = _SheetReader(archive, path, member, shared, dates, repeated, epoch[0])
+            sheets[member] = Sheet(attributes.get("name", member), hidden, reader.cells)
+    return list(sheets.values())
 
 
 @dataclass
@@ -143,7 +144,7 @@ def _date_styles(archive: zipfile.ZipFile, path: Path) -> list[bool]:
             inside["cellXfs"] = True
         elif name == "xf" and inside["cellXfs"]:
             number = attributes.get("numFmtId", "0")
-            usual = number.isdecimal() and int(number) in _DATE_FORMATS
+            usual = whole_number(number, path) in _DATE_FORMATS
             styles.append(own.get(number, usual))
 
     def end(name: str) -> None:
@@ -169,6 +170,7 @@ class _SheetReader:
     member: str
     shared: _Later
     dates: _Later
+    repeated: Repeated
     epoch: datetime
     found: Cells = field(default_factory=dict)
     row: int = -1
@@ -198,8 +200,8 @@ class _SheetReader:
         if name == "c":
             self._begin_cell(attributes)
         elif name == "row":
-            given = attributes.get("r", "")
-            self.row = int(given) - 1 if given.isdecimal() else self.row + 1
+            number = whole_number(attributes.get("r", ""), self.path)
+            self.row = self.row + 1 if number is None else number - 1
             self.column = -1
         elif name in {"v", "t"}:
             self.in_value = True
@@ -211,12 +213,9 @@ class _SheetReader:
         self.column += 1
         if place is not None:
             self.row, self.column = int(place[2]) - 1, _column_number(place[1])
-        if not (0 <= self.row < _LAST_ROW and 0 <= self.column < _LAST_COLUMN):
-            msg = f"{self.path} has a cell beyond the last row or column of a sheet; it is damaged"
-            raise TableError(msg)
+        refuse_beyond_sheet(self.row, self.column, self.path)
         self.kind = attributes.get("t", "n")
-        style = attributes.get("s", "0")
-        self.style = int(style) if style.isdecimal() else 0
+        self.style = whole_number(attributes.get("s", ""), self.path) or 0
         self.has_formula = False
         self.parts.clear()
 
@@ -238,7 +237,7 @@ class _SheetReader:
 
     def _value(self, text: str) -> Any:
         if self.kind == "s":
-            return self.shared()[int(text)]
+            return self._shared_text(text)
         if self.kind == "b":
             return float(text)
         if self.kind != "n":
@@ -248,6 +247,18 @@ class _SheetReader:
         if self.style < len(dates) and dates[self.style]:
             return self.epoch + timedelta(days=number)
         return number
+
+    def _shared_text(self, number: str) -> str:
+        texts, place = self.shared(), whole_number(number.strip(), self.path)
+        if place is None or place >= len(texts):
+            msg = (
+                f"{self.path} has a cell that refers to text {number[:20]!r} of {len(texts)}; it is "
+                "damaged"
+            )
+            raise TableError(msg)
+        text: str = texts[place]
+        self.repeated.count(cell_bytes(text))
+        return text
 
 
 def _column_number(letters: str) -> int:

@@ -15,6 +15,8 @@ _CHUNK = 1 << 16
 _GROWTH = 8
 #: Bytes of a tag with its attributes; the parser looks at one from its beginning with every chunk.
 _LONGEST_TAG = 1 << 22
+#: Elements within elements, and digits of a number that counts rows, columns, styles or texts.
+_DEEPEST, _MOST_DIGITS = 1000, 20
 Attributes = dict[str, str]
 
 
@@ -33,15 +35,29 @@ def read_elements(
     gigabytes, and no spreadsheet program writes them.
     """
     parser = expat.ParserCreate()
+    depth = 0
     parser.buffer_text = True
 
     def refuse(*_: object) -> None:
         msg = f"{path} defines XML entities, which no spreadsheet program does; it is not read"
         raise TableError(msg)
 
+    def begin(name: str, attributes: Attributes) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            msg = f"{path} has more than {_DEEPEST} elements within each other; it is damaged"
+            raise TableError(msg)
+        start(_local(name), attributes)
+
+    def finish(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        end(_local(name))
+
     parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = lambda name, attributes: start(_local(name), attributes)
-    parser.EndElementHandler = lambda name: end(_local(name))
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = finish
     parser.CharacterDataHandler = text
     limit, n_read = memory_limit() // _GROWTH, 0
     with archive.open(member) as stream:
@@ -67,3 +83,13 @@ def attribute(attributes: Attributes, name: str) -> str | None:
         if key.rpartition(":")[2] == name:
             return value
     return None
+
+
+def whole_number(given: str, path: Path) -> int | None:
+    """A number that is written in digits alone; nothing where there is something else."""
+    if not given.isdecimal():
+        return None
+    if len(given) > _MOST_DIGITS:
+        msg = f"{path} counts rows, columns or texts by a number of {len(given)} digits; it is damaged"
+        raise TableError(msg)
+    return int(given)
