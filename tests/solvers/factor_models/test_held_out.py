@@ -15,7 +15,10 @@ from loadstone.solvers.factor_models.held_out import (
     incomplete_folds,
     row_folds,
 )
-from loadstone.solvers.variational_bayes.missing import incomplete_observations
+from loadstone.solvers.variational_bayes.missing import (
+    IncompleteObservations,
+    incomplete_observations,
+)
 
 WALK = Growth().models
 
@@ -121,3 +124,43 @@ def test_little_data_is_split_twice_and_rows_count_once(n_rows, n_splits, holes)
     assert folds[0].train.n_samples == pytest.approx(
         weights.sum() - n_splits * folds[0].weights.sum()
     )
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_a_row_without_which_nothing_varies_has_no_fold(holes):
+    """All other rows are the same, so that no model fitted to them can say anything of it."""
+    X = np.zeros((5, 4))
+    X[2, :2] = 1.0
+    rng = np.random.default_rng(0)
+    if holes:
+        folds = incomplete_folds(incomplete_observations(X, np.ones(5))[0], 5, rng)
+    else:
+        folds = row_folds(X, 5, rng)
+    assert [fold.train.n_features for fold in folds] == [2] * 4
+    assert np.isfinite(held_out_likelihood(folds, WALK).table["held_out"]).all()
+
+
+def test_a_hole_does_not_make_a_feature_vary():
+    X = three_factors(5)[:20]
+    X[:, 0] = 2.0
+    X[3, 0], X[7, 0] = 3.0, np.nan
+    rows = incomplete_observations(X, np.ones(20))[0]
+    folds = incomplete_folds(rows, 20, np.random.default_rng(0))
+    left_out = np.random.default_rng(0).permutation(20)[3]
+    sizes = [fold.train.n_features for fold in folds]
+    assert sizes == [11 if k == left_out else 12 for k in range(20)]
+
+
+def test_rows_that_vary_in_no_fold_are_refused_in_a_sentence():
+    X = np.full((5, 5), np.nan)
+    np.fill_diagonal(X, [1.0, 2.0, 3.0, 4.0, 5.0])
+    X[0, 1] = 7.0
+    holes = incomplete_observations(X, np.ones(5))[0]
+    rows = SampleRows(rows=None, weights=None, holes=holes, standardize=False)
+    rows_of_one = rows.folds(np.random.default_rng(0))
+    assert all(fold.train.n_features == 1 for fold in rows_of_one)
+    X[0, 1] = np.nan
+    holes = IncompleteObservations(np.nan_to_num(X), np.eye(5), np.ones(5), 1.0)
+    rows = SampleRows(rows=None, weights=None, holes=holes, standardize=False)
+    with pytest.raises(ValueError, match="no feature has two different values"):
+        rows.folds(np.random.default_rng(0))

@@ -69,6 +69,12 @@ class SampleRows:
         self._refuse()
         n_splits = N_SPLITS if self._n_values() <= FEW_VALUES else 1
         folds = [fold for _ in range(n_splits) for fold in self._split(rng)]
+        if not folds:
+            msg = (
+                "n_components='cv' leaves rows out, and in the others no feature has two different "
+                "values; use 'auto' or a number"
+            )
+            raise ValueError(msg)
         return [replace(fold, weights=fold.weights / n_splits) for fold in folds]
 
     def _split(self, rng: np.random.Generator) -> list[Fold]:

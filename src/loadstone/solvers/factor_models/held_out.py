@@ -132,20 +132,26 @@ def row_folds(
     *,
     standardize: bool = False,
 ) -> list[Fold]:
-    """Folds over the rows of a matrix in memory, dense or sparse and complete."""
+    """Folds over the rows of a matrix in memory, dense or sparse and complete.
+
+    Rows without which nothing varies have no fold: there is no model that could predict them.
+    """
     weights = np.ones(X.shape[0]) if weights is None else weights
     used = np.flatnonzero(weights > 0)
     part = rng.permutation(used.size) % n_folds
-    return [
+    folds = [
         _fold(X, weights, used[part != k], used[part == k], standardize=standardize)
         for k in range(n_folds)
     ]
+    return [fold for fold in folds if fold is not None]
 
 
-def _fold(X: Any, weights: Array, train: Array, test: Array, *, standardize: bool) -> Fold:
+def _fold(X: Any, weights: Array, train: Array, test: Array, *, standardize: bool) -> Fold | None:
     """Features that do not vary in the rows to fit on are left out of the fold."""
     S, moments = covariance_of(X[train], standardize=standardize, sample_weight=weights[train])
     varying = np.flatnonzero(~moments.constant)
+    if not varying.size:
+        return None
     left_out, mean, scale = X[test], moments.mean, moments.scale
     if varying.size < S.n_features:
         S, left_out, mean = S.restrict(varying), left_out[:, varying], mean[varying]
@@ -161,16 +167,20 @@ def _fold(X: Any, weights: Array, train: Array, test: Array, *, standardize: boo
 def incomplete_folds(
     rows: IncompleteObservations, n_folds: int, rng: np.random.Generator
 ) -> list[Fold]:
-    """Folds over rows with holes."""
+    """Folds over rows with holes; see :func:`row_folds`."""
     X = np.where(rows.observed > 0, rows.values * rows.unit, np.nan)
     part = rng.permutation(X.shape[0]) % n_folds
-    return [_incomplete_fold(X, rows.weights, part != k) for k in range(n_folds)]
+    folds = [_incomplete_fold(X, rows.weights, part != k) for k in range(n_folds)]
+    return [fold for fold in folds if fold is not None]
 
 
-def _incomplete_fold(X: Array, weights: Array, train: Array) -> Fold:
+def _incomplete_fold(X: Array, weights: Array, train: Array) -> Fold | None:
     seen = np.isfinite(X[train])
-    centred = np.where(seen, X[train], 0.0)
-    varying = (np.ptp(centred, axis=0) > 0) & (seen.sum(axis=0) > 1)
+    # A feature that was never seen has no largest value, and none that lies above the smallest.
+    largest = np.where(seen, X[train], -np.inf).max(axis=0)
+    varying = largest > np.where(seen, X[train], np.inf).min(axis=0)
+    if not varying.any():
+        return None
     X = X[:, varying]
     # A row of which nothing is left says nothing.
     known = np.isfinite(X).any(axis=1)

@@ -55,7 +55,8 @@ def half_squared_error(latent: Latent, loadings: GaussianRows, counts: Array) ->
         quadratic = float(multiplicity @ np.einsum("ij,ij->i", loadings.moments, latent.second))
     linear = float(np.sum(latent.cross * loadings.mean))
     location = float(counts @ latent.location_variance)
-    return 0.5 * (latent.centred_square - 2.0 * linear + quadratic + location)
+    # Of squares, of which rounding can leave less than nothing where hardly any noise is left.
+    return 0.5 * (max(latent.centred_square - 2.0 * linear + quadratic, 0.0) + location)
 
 
 def update_noise(error: float, counts: Array, broad: BroadPriors) -> NoisePosterior:
