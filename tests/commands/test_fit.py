@@ -168,7 +168,7 @@ def test_a_missing_file_is_named(run):
         (["--method", "magic"], 2, "--method magic: there is no such method; choose one of sparse"),
         (["--orthogonality", "unkorrelated"], 2, "did you mean 'uncorrelated'?"),
         (["--objective", "recover"], 2, "did you mean 'recovery'?"),
-        (["--objective", "recovery", "--nonnegative"], 2, "use no --nonnegative"),
+        (["--objective", "recovery", "--orthogonality", "strict"], 2, 'use "none" or "disjoint"'),
         (
             ["--method", "em", "--objective", "recovery"],
             2,
