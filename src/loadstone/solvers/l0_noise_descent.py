@@ -130,6 +130,11 @@ class L0Descent:
             noise = np.full_like(noise, float(samples.counts @ noise / samples.counts.sum()))
         return evaluated(samples, np.zeros((0, samples.n_features)), noise)
 
+    def is_lower(self, samples: Samples, rival: Descent, descent: Descent) -> bool:
+        """Whether ``rival`` ends lower by more than the tolerance, which is in no unit."""
+        gained = max(self.empty(samples).deviance - descent.value, 0.0)
+        return rival.value < descent.value - self.tol * (1.0 + gained)
+
     def __call__(
         self,
         samples: Samples,
@@ -257,14 +262,16 @@ class L0Descent:
         keep: Array,
     ) -> L0Point:
         """The lower of the last point and a step beyond the three."""
-        x0, x1, x2 = (np.concatenate([p.G[keep], np.log(p.noise)]) for p in points)
+        # Loadings in noise units: next to logarithms, their length must not depend on the unit.
+        sd = np.broadcast_to(np.sqrt(points[0].noise), keep.shape)[keep]
+        x0, x1, x2 = (np.concatenate([p.G[keep] / sd, np.log(p.noise)]) for p in points)
         first, second = x1 - x0, (x2 - x1) - (x1 - x0)
         length = float(np.linalg.norm(first)) / max(float(np.linalg.norm(second)), 1e-300)
         length = float(np.clip(length, 1.0, MAX_LEAP))
         beyond = x0 + 2.0 * length * first + length**2 * second
         G = np.zeros_like(points[2].G)
-        G[keep] = beyond[: np.count_nonzero(keep)]
-        noise = np.exp(np.clip(beyond[np.count_nonzero(keep) :], -700.0, 700.0))
+        G[keep] = beyond[: sd.size] * sd
+        noise = np.exp(np.clip(beyond[sd.size :], -700.0, 700.0))
         if not np.isfinite(G).all() or not G.any(axis=1).all():
             return points[2]
         rival = evaluated(samples, G, noise, points[2].location)

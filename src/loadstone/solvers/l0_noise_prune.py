@@ -36,7 +36,7 @@ def pruned(solver: L0Descent, samples: Samples, penalty: float, descent: Descent
             for entry in doubtful_entries(samples, penalty, descent.point)
         ]
         best = min(rivals, key=lambda rival: rival.value, default=descent)
-        if best.value >= descent.value - solver.tol * (1.0 + abs(descent.value)):
+        if not solver.is_lower(samples, best, descent):
             return descent
         descent = best
     return descent

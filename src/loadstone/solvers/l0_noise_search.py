@@ -344,7 +344,7 @@ def _with_maps(solver: L0Descent, samples: Samples, penalty: float, descent: Des
         rival = solver(
             samples, penalty, mapped(samples, point, penalty), point.noise, point.location
         )
-        if rival.value >= descent.value - solver.tol * (1.0 + abs(descent.value)):
+        if not solver.is_lower(samples, rival, descent):
             return descent
         descent = rival
     return descent
