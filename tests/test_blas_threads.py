@@ -4,13 +4,14 @@ import ast
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import loadstone
-from loadstone import cardinality_path
+from loadstone import ThresholdedPCA, cardinality_path
 from loadstone.blas_threads import one_blas_thread
 
 
@@ -74,3 +75,33 @@ def test_nobody_else_touches_them():
         if isinstance(node, ast.ImportFrom) and node.module == "threadpoolctl"
     ]
     assert users == ["blas_threads.py"]
+
+
+class SaysHowManyThreads(ThresholdedPCA):
+    """Keeps the numbers of threads its search was given."""
+
+    seen: ClassVar[list] = []
+
+    def _search(self, task):
+        self.seen.append(blas_threads())
+        return super()._search(task)
+
+
+@pytest.mark.parametrize(("n_features", "expected"), [(20, {1}), (2_000, {2})])
+def test_small_fits_have_one_thread_and_large_ones_what_there_is(two_threads, n_features, expected):
+    # 20 x 20 numbers of a covariance, or 600 x 2 000 of samples.
+    X = np.random.default_rng(0).standard_normal((600, n_features))
+    SaysHowManyThreads(1, n_nonzero=3).fit(X)
+    assert SaysHowManyThreads.seen.pop() == expected
+    assert blas_threads() == {2}
+
+
+def test_a_matrix_without_a_number_of_samples_is_counted_by_its_features(two_threads):
+    SaysHowManyThreads(1, n_nonzero=3).fit_covariance(np.diag(np.arange(1.0, 11)))
+    assert SaysHowManyThreads.seen.pop() == {1}
+
+
+def test_a_fit_that_is_refused_restores_the_threads(two_threads):
+    with pytest.raises(ValueError, match="n_nonzero"):
+        ThresholdedPCA(1, n_nonzero=30).fit(np.random.default_rng(0).standard_normal((60, 20)))
+    assert blas_threads() == {2}

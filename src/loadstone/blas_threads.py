@@ -1,8 +1,10 @@
 """The one place that decides about BLAS threads; nothing else touches them.
 
 Searches and proofs solve thousands of small eigenproblems, where threads inside each of them wait
-more than they work. The limit holds for the whole process, so that sections which overlap in
-several threads are counted: the first one sets it, the last one restores what was there before.
+more than they work: beside other work, fits take several times longer with a thread for each core.
+So do paths and proofs on a machine of their own (``python -m benchmarks.blas_threads``). Only the
+products of large data gain. The limit holds for the whole process, so that sections which overlap
+in several threads are counted: the first one sets it, the last one restores what was there before.
 """
 
 from __future__ import annotations
@@ -10,13 +12,22 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 #: Processes that are started at most, or four for each core where that is more.
 MOST_JOBS = 256
+#: Numbers in a matrix whose products threads share with profit.
+MANY_NUMBERS = 1_000_000
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The BLAS libraries in use; to look for them takes as long as a small search."""
+    return ThreadpoolController()
 
 
 class _Sections:
@@ -30,7 +41,7 @@ class _Sections:
     def enter(self) -> None:
         with self.lock:
             if self.n_open == 0:
-                self.limits = threadpool_limits(limits=1, user_api="blas")
+                self.limits = _libraries().limit(limits=1, user_api="blas")
             self.n_open += 1
 
     def leave(self) -> None:
@@ -64,6 +75,11 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _SECTIONS.leave()
+
+
+def threads_for(n_numbers: int) -> AbstractContextManager[None]:
+    """As many BLAS threads as there are, or one for products with so few numbers."""
+    return nullcontext() if n_numbers >= MANY_NUMBERS else one_blas_thread()
 
 
 def refuse_jobs(n_jobs: int | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,12 @@ class ExplicitCovariance:
     n_samples: float = float("nan")
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Number of rows and columns."""
         return int(self.matrix.shape[0])
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """Precision of all products."""
         return self.matrix.dtype

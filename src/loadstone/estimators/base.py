@@ -30,6 +30,7 @@ from loadstone._sklearn_compat import (
     refuse_unknown,
     validate_parameter_constraints,
 )
+from loadstone.blas_threads import threads_for
 from loadstone.covariance import Covariance
 from loadstone.covariance.opened import is_out_of_core
 from loadstone.covariance.passes import telling_passes
@@ -182,7 +183,8 @@ class FitMixin(CallbackSupportMixin):
             data = reading()
             said = self.standardize if self._units_matter() else False
             tell(data.minding_units(standardize=said))
-            found = self._answer(Task(data, seeded(self.random_state), report))
+            with threads_for(data.n_numbers):
+                found = self._answer(Task(data, seeded(self.random_state), report))
             tell(found)
             store(self, data, found)
         context.call_on_fit_task_end(estimator=self)

@@ -71,6 +71,12 @@ class Reading:
         """Number of features."""
         return self.S.n_features
 
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers a product with the covariance looks at."""
+        is_explicit = isinstance(self.S, ExplicitCovariance)
+        return self.n_features * int(self.n_features if is_explicit else self.moments.n_samples)
+
     def minding_units(self, *, standardize: bool | None) -> Reading:
         """The same with a remark on units, where nobody has said whether to scale."""
         remarks = units_remark(self.moments) if standardize is None else ()

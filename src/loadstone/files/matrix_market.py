@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,14 @@ from loadstone.files.sparse_parts import checked_sparse
 from loadstone.files.table import Table, transposed
 from loadstone.files.text_tables import lines_of
 
-#: All that numbers are written with.
-_ALLOWED = b"0123456789+-.eEinfatyINFATY \t\n"
+_NUMBER = rb"[-+]?+(?:(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d++)?+|(?i:inf(?:inity)?+|nan))"
+_PLACE = rb"\d++[ \t]++\d++"
+#: What stands in a line, by format and field.
+_LINES = {
+    ("coordinate", "real"): _PLACE + rb"[ \t]++" + _NUMBER,
+    ("coordinate", "pattern"): _PLACE,
+    ("array", "real"): _NUMBER,
+}
 _FORMATS = {"coordinate", "array"}
 _FIELDS = {"real", "double", "integer", "unsigned-integer", "pattern"}
 _SYMMETRIES = {"general", "symmetric", "skew-symmetric"}
@@ -77,14 +84,25 @@ def _well_formed(content: bytes, path: Path) -> bytes:
     if symmetry != "general" and len(set(sizes.split()[:2])) > 1:
         msg = f"the first line says {symmetry}, and the matrix is not square"
         raise DamagedError(msg)
-    if body.translate(None, _ALLOWED):
-        msg = "letters between the numbers"
-        raise DamagedError(msg)
     body = body.strip() + b"\n" if body.strip() else b""
     # As integers, 1.5 would be read as 1.
     field = "pattern" if field == "pattern" else "real"
+    _check_lines(body, _LINES.get((kind, field)))
     first = f"%%MatrixMarket matrix {kind} {field} {symmetry}".encode()
     return b"\n".join((first, sizes, body))
+
+
+def _check_lines(body: bytes, line: bytes | None) -> None:
+    """Refuse a line that is not what it should be: the parser would read 1-5 or 1.2.3 as 1 or 1.2."""
+    if line is None:
+        msg = "an array without values; a pattern has places"
+        raise DamagedError(msg)
+    right = re.match(rb"(?:[ \t]*+" + line + rb"[ \t]*+\n++)*+", body)
+    end = right.end() if right else 0
+    if end < len(body):
+        wrong = body[end : end + 40].split(b"\n")[0].decode("ascii", errors="replace")
+        msg = f"a line of other things than the numbers that belong there: {wrong!r}"
+        raise DamagedError(msg)
 
 
 def _check_sizes(sizes: bytes, body: bytes, kind: str, path: Path) -> None:

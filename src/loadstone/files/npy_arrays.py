@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import zipfile
 from collections.abc import Callable
@@ -16,7 +17,10 @@ from loadstone.files.foreign import MOST_DEFLATED, memory_limit
 
 #: Kinds of numbers and text that files hold; no objects, no records, no dates.
 PLAIN_KINDS = "biufcSU"
-_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+#: How to read a header, and the bytes of its length, by version.
+_READERS = {(1, 0): (npy.read_array_header_1_0, 2), (2, 0): (npy.read_array_header_2_0, 4)}
+#: Bytes of a header: shape and type of one array.
+_LONGEST_HEADER = 1 << 16
 _LARGEST_CODE_POINT = 0x10FFFF
 
 
@@ -57,7 +61,13 @@ def read_header(file: IO[bytes], n_available: int) -> ArrayHeader:
     if version not in _READERS:
         msg = f"an array of format {version}, which is not known"
         raise DamagedError(msg)
-    shape, fortran_order, dtype = _READERS[version](file)
+    reader, n_digits = _READERS[version]
+    length = file.read(n_digits)
+    if int.from_bytes(length, "little") > _LONGEST_HEADER:
+        msg = f"a header of {int.from_bytes(length, 'little')} bytes is declared"
+        raise DamagedError(msg)
+    said = io.BytesIO(length + file.read(int.from_bytes(length, "little")))
+    shape, fortran_order, dtype = reader(said)
     if any(type(n) is not int or n < 0 for n in shape) or len(shape) > 8:
         msg = f"an array of shape {shape}"
         raise DamagedError(msg)
