@@ -13,6 +13,7 @@ from loadstone import (
     FeatureSelector,
     GreedyPCA,
     ProbabilisticPCA,
+    SparseNoisyPCA,
     SparsePCA,
     SparsePCACV,
     SparseProbabilisticPCA,
@@ -120,6 +121,46 @@ MISTAKES = {
     "percent_of_features": (
         lambda: SparsePCA(n_nonzero=20.0).fit(X),
         ["n_nonzero=20.0", "whole number", r"fraction in \(0, 1\]"],
+    ),
+    "columns_of_one_name": (
+        lambda: SparsePCA().fit(FRAME.set_axis(["a", "b", "a", "c", "d", "e"], axis=1)),
+        ["1 column name", "more than once: 'a'", "rename them"],
+    ),
+    "a_dict_of_columns": (
+        lambda: SparsePCA().fit({"a": [1, 2], "b": [3, 4]}),
+        ["a dict of 2 key", "pandas.DataFrame"],
+    ),
+    "dates": (
+        lambda: SparsePCA().fit(X.astype("M8[D]")),
+        [r"datetime64\[D\]", "dates are no numbers", "difference"],
+    ),
+    "records": (
+        lambda: SparsePCA().fit(np.zeros(5, dtype=[("a", float), ("b", float)])),
+        ["records are no numbers", "structured_to_unstructured"],
+    ),
+    "objects": (
+        lambda: SparsePCA().fit(np.array([[1.0, {}], [2.0, 3.0]], dtype=object)),
+        ["values of type 'dict'", "features are numbers"],
+    ),
+    "numbers_whose_squares_vanish": (
+        lambda: SparsePCA().fit(X * 1e-300),
+        ["none of the 6 feature", "rescale it: the squares of numbers near .*e-", "vanish"],
+    ),
+    "an_endless_list_of_sizes": (
+        lambda: cardinality_path(X, range(1, 10**9)),
+        [r"range\(1, 1000000000\) has more than 100000 values", "give fewer"],
+    ),
+    "an_endless_list_of_features": (
+        lambda: SparsePCA(n_nonzero=2, forbidden=range(10**9)).fit(X),
+        ["forbidden=range", "give fewer"],
+    ),
+    "endless_sizes_of_components": (
+        lambda: SparsePCA(2, n_nonzero=range(10**9)).fit(X),
+        ["n_nonzero=range", "give fewer"],
+    ),
+    "endless_numbers_of_components": (
+        lambda: SparseNoisyPCA(range(1, 10**9)).fit(X),
+        ["n_components=range", "give fewer"],
     ),
     "text_column": (
         lambda: SparsePCA().fit(FRAME.assign(kind="red")),

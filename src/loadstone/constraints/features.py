@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from loadstone._sklearn_compat import InvalidParameterError
 from loadstone.constraints.protocol import Array, Indices
 
+#: Values that are made into a list even where fewer can be right, to say which are wrong.
+FEW = 100_000
 #: No feature at all.
 NONE: Indices = np.empty(0, dtype=np.intp)
+
+
+def listed(what: str, values: Iterable[Any], most: int) -> Any:
+    """``values`` where they are in memory, or a list; ``range(10**9)`` is refused, not made."""
+    if hasattr(values, "__array__") or isinstance(values, list | tuple):
+        return values
+    most = max(most, FEW)
+    taken = list(islice(values, most + 1))
+    if len(taken) > most:
+        msg = f"{what}={values!r} has more than {most} values; give fewer"
+        raise InvalidParameterError(msg)
+    return taken
 
 
 def refuse_nothing_left(n_features: int, forbidden: Indices) -> None:
@@ -36,7 +52,7 @@ def as_features(what: str, features: Iterable[int] | Indices, n_features: int) -
     """
     if features is NONE:
         return NONE
-    numbers: Array = np.asarray(features)
+    numbers: Array = np.asarray(listed(what, features, n_features) if n_features else features)
     if not numbers.size:
         return NONE
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu":

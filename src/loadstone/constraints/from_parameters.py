@@ -11,11 +11,15 @@ import numpy as np
 
 from loadstone._sklearn_compat import InvalidParameterError
 from loadstone.constraints.cardinality import LoadingConstraint
+from loadstone.constraints.features import listed
+from loadstone.constraints.words import cut_list
 from loadstone.covariance.checks import Names
 
 
 def check_sizes(n_nonzero: Any, n_components: int, n_features: int) -> list[int]:
     """One cardinality per component from ``None``, a count, a fraction, or one of each."""
+    if isinstance(n_nonzero, range):
+        n_nonzero = listed("n_nonzero", n_nonzero, n_features + 1)
     if n_nonzero is None or np.ndim(n_nonzero) == 0:
         # More components than features cannot add anything; at one more the search says so.
         return [check_size(n_nonzero, n_features)] * min(n_components, n_features + 1)
@@ -56,7 +60,7 @@ def check_features(which: Any, label: str, n_features: int, names: Names | None)
     """Indices from indices, a mask, or feature names."""
     if which is None:
         return np.empty(0, dtype=np.intp)
-    asked = np.asarray([which] if isinstance(which, str) else which)
+    asked = np.asarray([which] if isinstance(which, str) else listed(label, which, n_features))
     if asked.size == 0:
         return np.empty(0, dtype=np.intp)
     if asked.dtype == bool:
@@ -67,7 +71,7 @@ def check_features(which: Any, label: str, n_features: int, names: Names | None)
     if asked.dtype.kind in "iu":
         bad = asked[(asked < 0) | (asked >= n_features)]
         if bad.size:
-            msg = f"{label} names feature(s) {bad.tolist()}; indices go from 0 to {n_features - 1}"
+            msg = f"{label} names feature(s) {cut_list(bad.tolist())}; indices go from 0 to {n_features - 1}"
             raise InvalidParameterError(msg)
         return np.unique(asked).astype(np.intp)
     return _by_name(asked, label, names)
@@ -76,7 +80,7 @@ def check_features(which: Any, label: str, n_features: int, names: Names | None)
 def _by_name(asked: Any, label: str, names: Names | None) -> Any:
     if names is None:
         msg = (
-            f"{label}={asked.tolist()} gives feature names, but X has none; "
+            f"{label}={cut_list(asked.tolist())} gives feature names, but X has none; "
             "use indices, or fit a data frame"
         )
         raise InvalidParameterError(msg)
@@ -85,7 +89,10 @@ def _by_name(asked: Any, label: str, names: Names | None) -> Any:
     if unknown:
         near = get_close_matches(unknown[0], place, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {list(place)[:5]} and others"
-        msg = f"{label}={asked.tolist()} names feature(s) {unknown} that X does not have; {hint}"
+        msg = (
+            f"{label}={cut_list(asked.tolist())} names feature(s) {cut_list(unknown)} that X does not "
+            f"have; {hint}"
+        )
         raise InvalidParameterError(msg)
     return np.unique([place[str(name)] for name in asked]).astype(np.intp)
 

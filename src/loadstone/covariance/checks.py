@@ -87,6 +87,10 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
                 raise ValueError(msg) from None
         raise
     except TypeError as error:
+        if "float() argument" in str(error) and "complex" not in str(error):
+            kind = str(error).rpartition("not ")[2]
+            msg = f"X holds values of type {kind}; features are numbers: leave others out, or encode them"
+            raise TypeError(msg) from None
         if "complex" not in str(error):
             raise
         # Rows that are lists are not looked at as a whole.
@@ -121,6 +125,14 @@ _REFUSED = {
 }
 
 
+#: Kinds of arrays that NumPy would turn into some number, or fail to.
+_NO_NUMBERS = {
+    "M": ("dates", "take a difference from one of them, in a unit you choose, as float"),
+    "m": ("spans of time", "divide them by a unit, for example X / np.timedelta64(1, 'D')"),
+    "V": ("records", "numpy.lib.recfunctions.structured_to_unstructured(X) makes columns of them"),
+}
+
+
 def _refuse_no_data(X: Any) -> None:
     """Refuse what names data, and what is none at all."""
     if isinstance(X, str | bytes | PathLike):
@@ -128,6 +140,13 @@ def _refuse_no_data(X: Any) -> None:
         raise TypeError(msg)
     if X is None:
         msg = "X is None; give samples in rows and features in columns"
+        raise TypeError(msg)
+    if isinstance(X, dict):
+        msg = f"X is a dict of {len(X)} key(s); pandas.DataFrame(X) makes columns of them"
+        raise TypeError(msg)
+    if getattr(getattr(X, "dtype", None), "kind", "f") in _NO_NUMBERS:
+        what, way_out = _NO_NUMBERS[X.dtype.kind]
+        msg = f"X has dtype {X.dtype}: {what} are no numbers; {way_out}"
         raise TypeError(msg)
     if package_of(X) == "polars" and hasattr(X, "collect"):
         msg = "X is a LazyFrame of polars, which has not been read; give X.collect()"
@@ -289,7 +308,15 @@ def check_moments(
             f"none of the {moments.constant.size} feature(s) varies over the samples, so there is no "
             "variance to explain; check that X holds the data you mean"
         )
-        raise ValueError(msg)
+        raise ValueError(msg + _vanishing(moments.mean, dtype))
+
+
+def _vanishing(mean: Array, dtype: Any) -> str:
+    """What else may be the matter with numbers whose squares are too small to be counted."""
+    size = float(np.abs(mean).max())
+    if size == 0 or size > np.sqrt(np.finfo(dtype).tiny):
+        return ""
+    return f", or rescale it: the squares of numbers near {size:.0e} vanish"
 
 
 def refuse_not_finite(mean: Array, variance: Array, names: Names | None, *, seen: bool) -> None:

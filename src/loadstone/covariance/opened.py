@@ -5,6 +5,7 @@ They are told apart by the package their type comes from, so that none has to be
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,21 @@ def feature_names(X: Any) -> Any:
     """Names of the columns as scikit-learn sees them, of Dask frames as well."""
     if type(X) is np.ndarray:
         return None
+    _refuse_repeated(getattr(X, "columns", ()))
     return _get_feature_names(without_rows_read(X))
+
+
+def _refuse_repeated(columns: Any) -> None:
+    """Refuse columns that cannot be told apart by their names."""
+    if getattr(columns, "is_unique", True):
+        return
+    repeated = [name for name, n in Counter(columns).items() if n > 1]
+    shown = ", ".join(map(repr, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
+    msg = (
+        f"{len(repeated)} column name(s) stand more than once: {shown}; rename them, or keep one "
+        "column of each with X.loc[:, ~X.columns.duplicated()]"
+    )
+    raise ValueError(msg)
 
 
 def like(X: Any, scores: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from loadstone._sklearn_compat import Options, StrOptions, validate_parameter_constraints
+from loadstone.constraints.features import listed
 from loadstone.covariance import Array, Covariance, SampleGram
 from loadstone.estimators.found import tell, user_level
 from loadstone.estimators.parameters import SHARED
@@ -161,7 +162,11 @@ def check_n_nonzeros(
             return automatic_sizes(min(largest, n_features - n_constant))
         sizes = automatic_sizes(n_features - n_constant)
         return sizes if n_constant == 0 else np.append(sizes[:-1], n_features)
-    asked: list[Any] = [n_nonzeros] if isinstance(n_nonzeros, Integral) else list(n_nonzeros)
+    asked: list[Any] = (
+        [n_nonzeros]
+        if isinstance(n_nonzeros, Integral)
+        else list(listed("n_nonzeros", n_nonzeros, n_features))
+    )
     if not asked:
         msg = "n_nonzeros is empty; give at least one size, or 'auto'"
         raise ValueError(msg)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.constraints.features import listed
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_models.samples import CompleteSamples, Samples
 
@@ -25,6 +26,8 @@ def asked_sizes(n_components: Any) -> set[int] | None:
     """Numbers of components to choose from; ``None`` where any will do."""
     if isinstance(n_components, str) and n_components in (ANY, HELD_OUT):
         return None
+    if isinstance(n_components, range):
+        n_components = listed("n_components", n_components, MAX_COMPONENTS)
     sizes = np.unique(np.atleast_1d(np.asarray(n_components)))
     if sizes.size == 0 or sizes.dtype.kind not in "iu" or sizes[0] < 1:
         msg = (
