@@ -29,6 +29,7 @@ def test_every_command_explains_itself(command, run):
     result = run(command, "--help")
     assert result.exit_code == 0
     assert "Usage" in result.stdout
+    assert "<bool>" not in result.stdout
     # Switches take no value; ``--help`` is Typer's own.
     told = [line for line in result.stdout.splitlines() if "bool" in line]
     assert all("--help" in line for line in told)

@@ -10,9 +10,10 @@ import typer
 from loadstone.commands.groups import with_groups
 from loadstone.commands.options import OUTPUT, Force
 from loadstone.commands.terminal import Terminal
+from loadstone.commands.usage import Commands
 
 datasets_app = typer.Typer(
-    help="List and describe the data sets of the papers.", no_args_is_help=True
+    cls=Commands, help="List and describe the data sets of the papers.", no_args_is_help=True
 )
 
 

@@ -21,6 +21,17 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 class Commands(TyperGroup):
     """The commands, whose errors of usage are told as all others are."""
 
+    def get_help_option(self, ctx: Any) -> Any:
+        """``--help`` as a flag: Typer shows it as an option that takes a value."""
+        return _as_flag(super().get_help_option(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name, whose ``--help`` is a flag as well."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            _as_flag(command.get_help_option(ctx))
+        return command
+
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -42,6 +53,13 @@ class Commands(TyperGroup):
         except OSError as error:
             code = _unprinted(error)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _as_flag(option: Any) -> Any:
+    """An option shown without the kind of value that it does not take."""
+    if option is not None:
+        option.metavar = ""
+    return option
 
 
 def _unprinted(error: OSError) -> int:
