@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -61,6 +63,19 @@ def test_damaged_files_end_in_numbers_or_a_sentence(tmp_path):
         assert set(found) <= {"read", "TableError"}, (name, found)
         assert found.total() == 45
         assert found["TableError"] > 0
+
+
+def test_statistics_that_do_not_match_a_column_do_not_end_the_process(tmp_path):
+    path = tmp_path / "t.parquet"
+    FRAME.to_parquet(path)
+    # The first column is said to have no missing values; its histogram counts them.
+    optional, required = (b"\x25" + kind + b"\x18\x02f0" for kind in (b"\x02", b"\x00"))
+    content = path.read_bytes()
+    assert content.count(optional) == 1
+    path.write_bytes(content.replace(optional, required))
+    code = f"from loadstone import read_table; read_table({str(path)!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode >= 0, done.stderr.decode()
 
 
 @pytest.mark.parametrize(

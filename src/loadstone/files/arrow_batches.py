@@ -40,7 +40,7 @@ def read_parquet_columns(path: Path) -> tuple[Any, list[str]]:
     nested = [field.name for field in schema if pa.types.is_nested(field.type)]
     flat = [field.name for field in schema if not pa.types.is_nested(field.type)]
     refuse_table(int(metadata.num_rows), len(flat), path)
-    refuse_unpacked(_declared_bytes(metadata, set(nested)), path)
+    refuse_unpacked(_declared_bytes(metadata, len(flat)), path)
     # A text that every row repeats stays one text.
     texts = [name for name in flat if _is_text(schema.field(schema.names.index(name)).type)]
     file = parquet.ParquetFile(path, read_dictionary=texts)
@@ -58,15 +58,14 @@ def _is_text(kind: Any) -> bool:
     return any(check(kind) for check in checks)
 
 
-def _declared_bytes(metadata: Any, nested: set[str]) -> int:
-    """What the columns unpack to, by what is said of their pages and of their values."""
-    n_bytes = 0
-    for group in range(metadata.num_row_groups):
-        for place in range(metadata.num_columns):
-            column = metadata.row_group(group).column(place)
-            if column.path_in_schema.partition(".")[0] not in nested:
-                n_bytes += max(int(column.total_uncompressed_size), 4 * int(column.num_values))
-    return n_bytes
+def _declared_bytes(metadata: Any, n_columns: int) -> int:
+    """What the columns unpack to, by what is said of their pages and of their values.
+
+    Groups of rows are asked, not their columns: where the statistics of one do not match its
+    kind, pyarrow ends the process.
+    """
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    return sum(max(int(g.total_byte_size), 4 * int(g.num_rows) * n_columns) for g in groups)
 
 
 def read_arrow_batches(content: bytes, path: Path) -> Any:
