@@ -278,3 +278,17 @@ def test_the_table_goes_to_an_estimator(tmp_path):
     np.testing.assert_allclose(model.components_, expected.components_, rtol=1e-6)
     assert list(model.feature_names_in_) == list("abcd")
     assert str(table).startswith("30 samples of 4 features\n- ")
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
+def test_texts_of_a_parquet_file_may_be_written_as_differences(encoding, tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = ["red", "redder", "red", "blue"]
+    table = pa.table({"x": [1.0, 2.0, 4.0, 3.0], "kind": kinds})
+    written = {"use_dictionary": False, "column_encoding": {"kind": encoding, "x": "PLAIN"}}
+    parquet.write_table(table, tmp_path / "t.parquet", **written)
+    read = read_table(tmp_path / "t.parquet", labels="kind")
+    assert read.X.ravel().tolist() == [1.0, 2.0, 4.0, 3.0]
+    assert list(read.labels) == kinds
