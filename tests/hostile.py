@@ -16,6 +16,7 @@ import sys
 import time
 import zipfile
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -91,9 +92,8 @@ def outcomes(paths, n_flips, n_cuts):
     return found
 
 
-def looked_through_by_a_fork(path, names):
+def looked_through_by_a_fork(module, path, names=()):
     """``refuse_unreadable`` without an interpreter of its own: the same reader and sentences."""
-    from loadstone.files import hdf5
     from loadstone.files.npy_arrays import DamagedError
 
     child = os.fork()
@@ -101,7 +101,7 @@ def looked_through_by_a_fork(path, names):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.argv[1:] = [str(path), *names]
         with contextlib.suppress(BaseException):
-            hdf5.main()
+            import_module(module).main()
         os._exit(0)
     ends = time.monotonic() + LONGEST
     while (found := os.waitpid(child, os.WNOHANG))[0] == 0:
@@ -117,10 +117,11 @@ def looked_through_by_a_fork(path, names):
 
 
 def main(n_flips, n_cuts, *paths):
-    from loadstone.files import h5ad_files
+    from loadstone.files import h5ad_files, statistics_files
 
     # That the package starts a process of its own is tested where that one hangs or crashes.
     h5ad_files.refuse_unreadable = looked_through_by_a_fork
+    statistics_files.refuse_unreadable = looked_through_by_a_fork
     for path in map(Path, paths):
         copy = path.with_name(f"{path.stem.partition('.')[0]}-damaged{''.join(path.suffixes)}")
         for number, content in enumerate(damaged(path.read_bytes(), int(n_flips), int(n_cuts))):

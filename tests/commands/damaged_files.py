@@ -6,7 +6,7 @@ Copies of files of every kind with one bit flipped, or without their end, go thr
 that reads them. A signal would end this process; everything else is counted by exit code.
 
 ``--apart`` forks for every file and counts how that process ended, ``--started`` starts the
-command as a shell does. More than a hundred H5AD files are looked through by forks as well, in
+command as a shell does. More than a hundred H5AD or SPSS files are looked through by forks as well, in
 place of a new interpreter for each.
 """
 
@@ -46,6 +46,12 @@ def _h5ad(path):
     import anndata
 
     anndata.AnnData(sparse.csr_matrix(X)).write_h5ad(path)
+
+
+def _spss(path):
+    import pyreadstat
+
+    pyreadstat.write_sav(FRAME, str(path))
 
 
 def _model(path):
@@ -97,6 +103,7 @@ KINDS = {
     "table.ods": (lambda p: write_ods(p, {"a": CELLS}), _fit),
     "table.jsonl": (lambda p: FRAME.to_json(p, orient="records", lines=True), _fit),
     "table.dta": (lambda p: FRAME.to_stata(p, write_index=False), _fit),
+    "table.sav": (_spss, _fit),
     "table.npy": (lambda p: np.save(p, X), _fit),
     "dense.npz": (lambda p: np.savez_compressed(p, X=X), _fit),
     "sparse.npz": (lambda p: sparse.save_npz(p, sparse.csr_array(X)), _fit),
@@ -203,11 +210,12 @@ def tried(name, contents, way=came_to):
 
 def main(n_flips, n_cuts, seed, way, *names):
     """Print one row per kind; whether anything was violated."""
-    from loadstone.files import h5ad_files
+    from loadstone.files import h5ad_files, statistics_files
 
     bad, counted = [], time.process_time()
     if n_flips + n_cuts > 100:
         h5ad_files.refuse_unreadable = looked_through_by_a_fork
+        statistics_files.refuse_unreadable = looked_through_by_a_fork
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         FRAME.to_csv("data.csv", index=False)

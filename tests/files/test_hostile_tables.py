@@ -13,7 +13,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from hostile import forged_archive, forged_array, outcomes
-from loadstone.files import foreign, hdf5
+from loadstone.files import foreign, read_apart
 from loadstone.files.errors import TableError
 from loadstone.files.tables import read_table
 from loadstone.files.text_tables import rows_of
@@ -36,6 +36,11 @@ def h5ad(path):
     anndata.AnnData(sparse.csr_matrix(X)).write_h5ad(path)
 
 
+def spss(path):
+    pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat is not installed")
+    pyreadstat.write_sav(FRAME.assign(kind=["a", "bc"] * 15), str(path))
+
+
 WRITERS = {
     "t.csv": lambda p: FRAME.to_csv(p, index=False),
     "t.csv.gz": lambda p: FRAME.to_csv(p, index=False),
@@ -53,6 +58,7 @@ WRITERS = {
     "t.arrow": lambda p: FRAME.assign(kind=["a", "bc"] * 15).to_feather(p),
     "t.jsonl": lambda p: FRAME.to_json(p, orient="records", lines=True),
     "t.dta": lambda p: FRAME.to_stata(p, write_index=False),
+    "t.sav": spss,
 }
 
 
@@ -257,6 +263,30 @@ def test_links_in_an_h5ad_file_are_not_followed(tmp_path):
     assert "declares" in change(enormous)
 
 
+READ_SAV = "def read_sav(*_, **__): {}"
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        (READ_SAV.format("import os; os.abort()"), "ends the process by signal"),
+        (READ_SAV.format("raise MemoryError"), "more memory than there is"),
+    ],
+    ids=["crashes", "fills the memory"],
+)
+def test_a_reader_of_spss_files_that_gives_up_does_so_in_another_process(
+    does, said, tmp_path, monkeypatch
+):
+    (tmp_path / "t.sav").write_bytes(b"$FL2" + bytes(200))
+    (tmp_path / "pyreadstat.py").write_text(does)
+    monkeypatch.syspath_prepend(tmp_path)
+    # So that it is put back, or forgotten, with all else.
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    del sys.modules["pyreadstat"]
+    with pytest.raises(TableError, match=said):
+        read_table(tmp_path / "t.sav")
+
+
 @pytest.mark.parametrize(
     ("does", "said"),
     [
@@ -271,7 +301,7 @@ def test_an_hdf5_library_that_hangs_or_crashes_does_so_in_another_process(
     h5ad(tmp_path / "t.h5ad")
     (tmp_path / "h5py.py").write_text(does)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(hdf5, "_GRACE", 3.0)
+    monkeypatch.setattr(read_apart, "_GRACE", 3.0)
     with pytest.raises(TableError, match=said):
         read_table(tmp_path / "t.h5ad")
 

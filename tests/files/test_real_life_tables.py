@@ -238,6 +238,15 @@ def test_stata(tmp_path):
     assert list(table.labels) == list("abab")
 
 
+def test_spss(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat is not installed")
+    frame = pd.DataFrame({"x": [1.5, 2, 3, 5], "n": [1.0, 2, 4, 3], "kind": list("abab")})
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"))
+    table = read_table(tmp_path / "t.sav")
+    np.testing.assert_array_equal(table.X, frame[["x", "n"]])
+    assert list(table.labels) == list("abab")
+
+
 def test_spss_files_lead_on_without_their_reader(tmp_path):
     (tmp_path / "t.sav").write_bytes(b"$FL2" + bytes(200))
     with pytest.raises(TableError, match=r"save the file as \.csv|cannot be read as SPSS"):

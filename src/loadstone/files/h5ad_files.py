@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from loadstone.files import hdf5
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, refuse_table
-from loadstone.files.hdf5 import is_old, look_through, refuse_unreadable
+from loadstone.files.hdf5 import is_old, look_through
+from loadstone.files.read_apart import refuse_unreadable
 from loadstone.files.sparse_parts import checked_sparse
 from loadstone.files.table import Table
 
@@ -37,7 +39,7 @@ def read_h5ad(path: Path, layer: str | None, wanted: Sequence[str] = ()) -> Tabl
     with foreign(path, "h5ad"), warnings.catch_warnings():
         # Of old formats, which are read all the same.
         warnings.simplefilter("ignore")
-        refuse_unreadable(path, names)
+        refuse_unreadable(hdf5.__name__, path, names)
         with h5py.File(path, "r") as file:
             look_through(h5py, file, path, names)
             _refuse_no_matrix(file, path, layer)

@@ -1,14 +1,12 @@
-"""HDF5 files of strangers, read once by a child process that may crash or hang in our place.
+"""HDF5 files of strangers, looked through before they are read.
 
 The HDF5 library follows the pointers of a damaged file wherever they lead: some single flipped
-bytes make it run in circles for ever, in compiled code that no signal handler interrupts.
+bytes make it run in circles for ever. So :func:`main` reads them once, in a process of its own.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,9 +16,6 @@ from loadstone.files.errors import TableError
 from loadstone.files.foreign import COPIES, MOST_DEFLATED, memory_limit, refuse_beyond_memory
 from loadstone.files.npy_arrays import DamagedError
 
-#: Seconds granted to every file, and bytes a slow disk reads in a second.
-_GRACE = 20.0
-_SLOW_DISK = 10e6
 #: Groups inside groups; AnnData writes about four.
 _DEEPEST = 32
 #: Below this numbers may be as well packed as they like.
@@ -29,42 +24,8 @@ _SMALL = 1 << 24
 _TEXT_BYTES = 64
 
 
-def refuse_unreadable(path: Path, names: Sequence[str]) -> None:
-    """Refuse an HDF5 file whose parts cannot be read to their end by a process of its own."""
-    if not sys.executable:
-        return
-    limit = _GRACE + path.stat().st_size / _SLOW_DISK
-    code = f"import {__name__} as child; child.main()"
-    command = [sys.executable, "-c", code, str(path), *names]
-    try:
-        done = subprocess.run(
-            command,
-            env=_same_modules(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=limit,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        msg = f"its structure leads in circles: reading it did not end in {limit:.0f} seconds"
-        raise DamagedError(msg) from error
-    if done.returncode < 0:
-        msg = f"reading it ends the process by signal {-done.returncode}"
-        raise DamagedError(msg)
-
-
-def _same_modules() -> dict[str, str]:
-    """The child finds the modules that its parent found, and none of the current folder."""
-    path = os.pathsep.join(folder for folder in sys.path if folder)
-    return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-
-
 def main() -> None:
-    """Read the parts of a file; it and they are named on the command line.
-
-    Errors are left to the parent, which meets them again and knows how to put them.
-    """
+    """Read the parts of a file; it and they are named on the command line."""
     import h5py  # type: ignore[import-untyped]
 
     path, names = Path(sys.argv[1]), sys.argv[2:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign
 from loadstone.files.frames import table_of_frame
+from loadstone.files.read_apart import refuse_unreadable
 from loadstone.files.table import Table
 from loadstone.files.text_tables import with_first_as_index
 
@@ -39,8 +41,16 @@ def read_spss(path: Path) -> Table:
         if path.read_bytes()[:4] not in {b"$FL2", b"$FL3"}:
             msg = f"{path} is no SPSS file: it does not begin with $FL2 or $FL3"
             raise TableError(msg)
+        refuse_unreadable(__name__, path)
         frame, _ = pyreadstat.read_sav(str(path), apply_value_formats=True)
         return _table(frame, path)
+
+
+def main() -> None:
+    """Read the SPSS file that is named on the command line, in a process of its own."""
+    import pyreadstat
+
+    pyreadstat.read_sav(sys.argv[1], apply_value_formats=True)
 
 
 def _table(frame: Any, path: Path) -> Table:
