@@ -30,7 +30,7 @@ def read_stata(path: Path) -> Table:
 def read_spss(path: Path) -> Table:
     """A ``.sav`` file; values with a label are words."""
     try:
-        import pyreadstat  # type: ignore[import-not-found]
+        import pyreadstat
     except ModuleNotFoundError as error:
         msg = (
             "reading SPSS files needs pyreadstat: pip install pyreadstat; or save the file as .csv "
