@@ -216,3 +216,21 @@ def test_a_forced_feature_that_leaves_no_component_is_told(relation):
     )
     with pytest.warns(UserWarning, match="0 component"):
         assert asked.fit(X).components_.shape == (0, 3)
+
+
+@pytest.mark.parametrize("refine", [False, "warm", "full"])
+def test_a_component_that_recovers_nothing_more_is_not_returned(refine):
+    # Of two pairs of twins one is forbidden: a second component of one feature repeats the first.
+    pair = np.random.default_rng(0).integers(2, size=(6, 2)).astype(float)
+    X = pair[:, [0, 1, 1, 0]]
+    model = SparsePCA(
+        2,
+        n_nonzero=1,
+        objective="recovery",
+        deflation="projection",
+        forbidden=[1, 2],
+        refine=refine,
+    )
+    with pytest.warns(UserWarning, match=r"1 component\(s\) found, fewer than asked for"):
+        model.fit(X)
+    assert np.abs(model.components_).tolist() in ([[1, 0, 0, 0]], [[0, 0, 0, 1]])

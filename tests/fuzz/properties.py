@@ -148,7 +148,12 @@ def _sizes(model, W):
         if np.ndim(vars(model).get("n_nonzero_", ())) == 0 and "n_nonzero_" in vars(model):
             # Sizes that are chosen by cross-validation are sizes of it.
             rule = resized(rule, model.n_nonzero_)
-        broken = [rule.broken_rule(w) for w in W]
+        rules = [rule] * len(W)
+        if model.get_params().get("orthogonality") == "disjoint":
+            # A feature that all of them are to have can be that of one alone.
+            used = [np.flatnonzero(np.delete(W, j, axis=0).any(axis=0)) for j in range(len(W))]
+            rules = [rule.without(features) for features in used]
+        broken = [own.broken_rule(w) for own, w in zip(rules, W, strict=True)]
         require(not any(broken), f"{broken}")
     for name, holds in (("forbidden", lambda w: not w.any()), ("forced", lambda w: True)):
         features = model.get_params().get(name)

@@ -87,7 +87,10 @@ def _draws(model):
     """Whether a search begins at random directions; those of NSPCA do not depend on the order."""
     parameters = model.get_params()
     several = parameters.get("n_init") not in (None, 1)
-    return type(model).__name__ != "NSPCA" and (several or parameters.get("init") == "random")
+    # The published start of non-negative loadings, as the page of the method says.
+    published = type(model).__name__ == "EMPCA" and parameters["nonnegative"] is True
+    at_random = parameters.get("init") == "random" or (published and parameters["init"] is None)
+    return type(model).__name__ != "NSPCA" and (several or at_random)
 
 
 #: Numbers that leave the range of single precision, or of all numbers, in another unit.

@@ -36,6 +36,9 @@ from loadstone.solvers.portfolio import PORTFOLIOS, Portfolio
 from loadstone.solvers.recovery.solver import Recovery
 from loadstone.solvers.search.tiny import is_tiny
 
+#: Why there are fewer components than were asked for, where they are to recover all features.
+NOTHING_LEFT = "no further component recovers any more of the features"
+
 
 class SparsePCA(ExtendableMixin, SequentialComponents):
     """Principal components of an exact size: sparse, non-negative, or both.
@@ -240,9 +243,15 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         # Passes over all components are many and cheap, and settle where each moves little.
         solver = Recovery(disjoint=disjoint, max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
         search = solver(task.data.S, kept, starts)
-        loadings = signed(search.matrix, kept)
+        # Where nothing is left to recover there is no direction to take.
+        adds = np.flatnonzero(search.matrix.any(axis=0))
+        shortfall = variance.shortfall if adds.size == n_found else NOTHING_LEFT
+        kept = [kept[j] for j in adds]
+        loadings = signed(search.matrix[:, adds], kept)
         joint = self._together(task, loadings, kept, self.plan(task))
-        return replace(variance, loadings=loadings, searches=(search,), joint=joint)
+        return replace(
+            variance, loadings=loadings, searches=(search,), joint=joint, shortfall=shortfall
+        )
 
     def _apart(self, task: Task, constraints: Sequence[Constraint], rest: Array) -> Array:
         """The disjoint answer, so that more freedom recovers no less; ``rest`` fills it up."""
