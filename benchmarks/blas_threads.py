@@ -2,8 +2,8 @@
 
     python -m benchmarks.blas_threads [--repeats 3]
 
-`loadstone.blas_threads` gives paths and proofs one thread each and leaves single fits alone; this
-table says what that is worth. "Beside others" has one busy process for each core. Seconds on the
+`loadstone.blas_threads` gives one thread to paths, proofs and fits of less than a million numbers;
+this table says what that is worth. "Beside others" has one busy process for each core. Seconds on the
 wall, the median of alternating runs; a ratio above one says that one thread is quicker.
 """
 
