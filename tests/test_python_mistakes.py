@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.decomposition import PCA
 
 from loadstone import (
     NSPCA,
@@ -26,6 +27,7 @@ from loadstone import (
     suggest_cardinality,
 )
 from loadstone.constraints import Groups, Signs
+from loadstone.metrics import adjusted_variance, recovered_variance
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 6)) @ RNG.standard_normal((6, 6))
@@ -121,6 +123,22 @@ MISTAKES = {
     "percent_of_features": (
         lambda: SparsePCA(n_nonzero=20.0).fit(X),
         ["n_nonzero=20.0", "whole number", r"fraction in \(0, 1\]"],
+    ),
+    "a_report_of_something_else": (
+        lambda: report(PCA(2).fit(X), X),
+        ["estimator of loadstone, which PCA is not", "fit SparsePCA"],
+    ),
+    "a_report_of_selected_features": (
+        lambda: report(FeatureSelector(2).fit(X), X),
+        ["which FeatureSelector is not"],
+    ),
+    "loadings_in_rows": (
+        lambda: recovered_variance(np.cov(X.T), np.ones((2, 6))),
+        [r"loadings of shape \(2, 6\) for 6 features", r"components_\.T"],
+    ),
+    "a_list_for_a_covariance": (
+        lambda: adjusted_variance(np.cov(X.T).tolist(), np.ones((6, 2))),
+        ["S is a list, no covariance", "give an array"],
     ),
     "columns_of_one_name": (
         lambda: SparsePCA().fit(FRAME.set_axis(["a", "b", "a", "c", "d", "e"], axis=1)),

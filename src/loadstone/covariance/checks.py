@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,15 @@ from sklearn.utils.validation import check_array
 from loadstone._sklearn_compat import _check_sample_weight
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.moments import Moments
+from loadstone.covariance.no_data import refuse_broken, refuse_no_data
 from loadstone.covariance.opened import (
     feature_names,
     is_dask_frame,
     opened,
-    package_of,
     without_rows_read,
 )
 from loadstone.covariance.protocol import Array
 from loadstone.covariance.text_columns import refuse_text_columns
-from loadstone.files.sparse_parts import check_compressed
 
 #: Names of features, as data frames have them.
 Names = Sequence[str] | Array
@@ -53,14 +51,14 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
     """
     if _is_ready(X, min_samples):
         return _row_by_row(X)
-    _refuse_no_data(X)
+    refuse_no_data(X)
     if is_dask_frame(X):
         refuse_text_columns(without_rows_read(X), unseen=True)
     X = opened(X, lazy=lazy)
     if out_of_core(X):
         return _check_out_of_core(X, min_samples)
     refuse_text_columns(X)
-    _refuse_broken(X)
+    refuse_broken(X)
     names = feature_names(X)
     X = _unmasked(X, allow_nan=allow_nan)
     finite: Any = "allow-nan" if allow_nan else True
@@ -123,46 +121,6 @@ _REFUSED = {
     "string to float": "features are numbers: leave words out, or encode them as numbers",
     "0 feature(s)": "give at least one column of numbers",
 }
-
-
-#: Kinds of arrays that NumPy would turn into some number, or fail to.
-_NO_NUMBERS = {
-    "M": ("dates", "take a difference from one of them, in a unit you choose, as float"),
-    "m": ("spans of time", "divide them by a unit, for example X / np.timedelta64(1, 'D')"),
-    "V": ("records", "numpy.lib.recfunctions.structured_to_unstructured(X) makes columns of them"),
-}
-
-
-def _refuse_no_data(X: Any) -> None:
-    """Refuse what names data, and what is none at all."""
-    if isinstance(X, str | bytes | PathLike):
-        msg = f"X is {str(X)!r}, a name and no data; loadstone.read_table({str(X)!r}).X holds the numbers"
-        raise TypeError(msg)
-    if X is None:
-        msg = "X is None; give samples in rows and features in columns"
-        raise TypeError(msg)
-    if isinstance(X, dict):
-        msg = f"X is a dict of {len(X)} key(s); pandas.DataFrame(X) makes columns of them"
-        raise TypeError(msg)
-    if getattr(getattr(X, "dtype", None), "kind", "f") in _NO_NUMBERS:
-        what, way_out = _NO_NUMBERS[X.dtype.kind]
-        msg = f"X has dtype {X.dtype}: {what} are no numbers; {way_out}"
-        raise TypeError(msg)
-    if package_of(X) == "polars" and hasattr(X, "collect"):
-        msg = "X is a LazyFrame of polars, which has not been read; give X.collect()"
-        raise TypeError(msg)
-
-
-def _refuse_broken(X: Any) -> None:
-    """Refuse sparse matrices whose indices lead out of them: a product would end the process."""
-    if not sparse.issparse(X) or X.format not in {"csr", "csc"} or X.ndim != 2:
-        return
-    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
-    try:
-        check_compressed(X.data, X.indices, X.indptr, n_major, n_minor)
-    except ValueError as error:
-        msg = f"X is a broken sparse matrix: {error}; build it again, for example from its rows"
-        raise ValueError(msg) from None
 
 
 def _not_finite(X: Any, names: Names | None, *, allow_nan: bool) -> str:

@@ -16,10 +16,12 @@ import numpy as np
 
 from loadstone.covariance import Array, Covariance, SampleGram, score_moments
 from loadstone.covariance.symmetric import pseudo_inverse
+from loadstone.metrics.given import check_loadings
 
 
 def score_covariance(S: Covariance, loadings: Array) -> Array:
     """``W'SW``: covariance of the scores, one pass."""
+    check_loadings(S, loadings)
     if isinstance(S, SampleGram):
         return score_moments(S, loadings)[0]
     G = loadings.T.astype(np.float64) @ (S @ loadings).astype(np.float64)
@@ -83,6 +85,7 @@ def adds_variance(S: Covariance, loadings: Array) -> Array:
 
 def span_variance(S: Covariance, loadings: Array) -> float:
     """Variance of the data projected on the span of the components."""
+    check_loadings(S, loadings)
     Q = np.linalg.qr(loadings.astype(np.float64))[0].astype(S.dtype)
     return float(np.trace(score_covariance(S, Q)))
 
@@ -93,6 +96,7 @@ def regressed_variance(S: Covariance, loadings: Array) -> float:
     Nothing is left to find once this is the total variance, whatever the angles between
     the components.
     """
+    check_loadings(S, loadings)
     G, M = score_moments(S, loadings)
     inverse = pseudo_inverse(G, 1e3 * float(np.finfo(S.dtype).eps))
     return float(np.sum(inverse * M))

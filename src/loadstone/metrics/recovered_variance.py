@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from loadstone.covariance import Array, Covariance, score_moments
+from loadstone.metrics.given import check_loadings
 
 #: Rounding of a diagonal of ``G`` or ``M``, in units of their precision.
 ROUNDING = 4
@@ -34,6 +35,7 @@ def recovered_variance(S: Covariance, loadings: Array) -> Array:
         many largest eigenvalues it is what remains of PCA's. The last entry is
         :func:`regressed_variance`.
     """
+    check_loadings(S, loadings)
     return recovered_from_scores(*score_moments(S, loadings), float(np.finfo(S.dtype).eps))
 
 
@@ -87,6 +89,8 @@ def held_out_recovery(S_train: Covariance, S_test: Covariance, loadings: Array) 
     ndarray of shape (n_components,)
         At most 1; negative where the regression does harm, 0 where there is nothing to recover.
     """
+    for S in (S_train, S_test):
+        check_loadings(S, loadings)
     W = loadings.astype(np.float64)
     trained = (S_train @ loadings).astype(np.float64)
     tested = (S_test @ loadings).astype(np.float64)

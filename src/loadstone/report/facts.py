@@ -169,7 +169,11 @@ def gather(
     sample_weight: Any = None,
 ) -> Facts:
     """Check what a report is asked to show; parameters as in :func:`loadstone.report.summarise`."""
-    check_is_fitted(estimator, "components_")
+    check_is_fitted(estimator)
+    if "components_" not in vars(estimator) or "total_variance_" not in vars(estimator):
+        name = type(estimator).__name__
+        msg = f"a report shows components of an estimator of loadstone, which {name} is not; fit SparsePCA"
+        raise TypeError(msg)
     n_samples = None
     if X is not None and not isinstance(X, SampleCovariance):
         rows = check_new_rows(estimator, X, allow_nan=True)
