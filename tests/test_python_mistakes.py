@@ -158,7 +158,7 @@ MISTAKES = {
     ),
     "objects": (
         lambda: SparsePCA().fit(np.array([[1.0, {}], [2.0, 3.0]], dtype=object)),
-        ["values of type 'dict'", "features are numbers"],
+        ["X holds more than numbers", "not 'dict'", "leave other values out"],
     ),
     "numbers_whose_squares_vanish": (
         lambda: SparsePCA().fit(X * 1e-300),

@@ -70,6 +70,17 @@ def test_a_large_constant_with_rounding_noise_counts_as_constant(dtype):
     assert moments.constant.tolist() == [False, True]
 
 
+@pytest.mark.parametrize("route", ["gram", "data"])
+def test_many_samples_of_a_feature_far_from_zero_are_not_called_constant(route):
+    # Temperatures in kelvin that vary by hundredths: 280 roundings of single precision.
+    X = np.random.default_rng(6).standard_normal((20_000, 3)) @ [[1, 0, 0.5], [0, 1, 0], [0, 0, 1]]
+    X = (300 + 0.01 * X).astype(np.float32)
+    S, moments = covariance_of(X, route=route)
+    assert not moments.constant.any()
+    exact = np.cov(X.T.astype(float))
+    np.testing.assert_allclose(S @ np.eye(3, dtype=np.float32), exact, rtol=1e-4, atol=1e-8)
+
+
 def test_a_small_feature_on_a_small_mean_is_not_constant():
     X = np.random.default_rng(3).standard_normal((50, 2)) * [1.0, 1e-12]
     _, moments = covariance_of(X)
@@ -183,9 +194,9 @@ def test_every_member_is_the_weighted_formula(container, route, weighted, standa
 
 
 def test_many_samples_do_not_make_a_feature_constant():
-    # In single precision n * eps passes 1 at eight million samples.
-    mean, variance = np.array([0.0, 30.0, 5.0]), np.array([1.0, 1.0, 0.0])
-    constant = constant_features(1e9, mean, variance, np.dtype(np.float32))
+    # However many there are: a deviation of 1 beside a mean of 1e5 is no rounding.
+    mean, variance = np.array([0.0, 1e5, 5.0]), np.array([1.0, 1.0, 0.0])
+    constant = constant_features(mean, variance, np.dtype(np.float32))
     assert constant.tolist() == [False, False, True]
 
 

@@ -62,7 +62,7 @@ class Centring:
     def columns(self, strip: Array) -> Array:
         """The columns of ``Z``; zero for features that do not vary."""
         mean, variance = self.moments(strip)
-        constant = constant_features(self.n_samples, mean, variance, strip.dtype)
+        constant = constant_features(mean, variance, strip.dtype)
         unit = np.sqrt(variance) if self.standardize else np.ones_like(variance)
         factor = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, unit))
         factor /= np.sqrt(self.n_samples - 1.0)

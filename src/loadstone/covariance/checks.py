@@ -86,8 +86,7 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
         raise
     except TypeError as error:
         if "float() argument" in str(error) and "complex" not in str(error):
-            kind = str(error).rpartition("not ")[2]
-            msg = f"X holds values of type {kind}; features are numbers: leave others out, or encode them"
+            msg = f"X holds more than numbers ({error}); leave other values out, or encode them"
             raise TypeError(msg) from None
         if "complex" not in str(error):
             raise

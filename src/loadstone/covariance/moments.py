@@ -272,9 +272,12 @@ def _gram_sums(
     return first, np.zeros(0), second
 
 
-def constant_features(n: float, mean: Array, variance: Array, dtype: np.dtype[Any]) -> Array:
-    """Features that vary no more than rounding makes a constant one vary."""
-    slack = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps
+def constant_features(mean: Array, variance: Array, dtype: np.dtype[Any]) -> Array:
+    """Features that vary no more than rounding makes a constant one vary.
+
+    Sums are taken about a point near the mean, so that more samples bring no more rounding.
+    """
+    slack = 16 * np.finfo(dtype).eps
     with np.errstate(over="ignore", invalid="ignore"):
         result: Array = variance <= slack * variance + (slack * mean) ** 2
     return result

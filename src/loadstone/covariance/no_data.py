@@ -26,7 +26,7 @@ def refuse_no_data(X: Any) -> None:
     if X is None:
         msg = "X is None; give samples in rows and features in columns"
         raise TypeError(msg)
-    if isinstance(X, dict):
+    if isinstance(X, dict) and not sparse.issparse(X):
         msg = f"X is a dict of {len(X)} key(s); pandas.DataFrame(X) makes columns of them"
         raise TypeError(msg)
     if getattr(getattr(X, "dtype", None), "kind", "f") in _NO_NUMBERS:

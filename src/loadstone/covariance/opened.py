@@ -67,7 +67,8 @@ def feature_names(X: Any) -> Any:
     """Names of the columns as scikit-learn sees them, of Dask frames as well."""
     if type(X) is np.ndarray:
         return None
-    _refuse_repeated(getattr(X, "columns", ()))
+    if package_of(X) == "pandas":
+        _refuse_repeated(getattr(X, "columns", ()))
     return _get_feature_names(without_rows_read(X))
 
 

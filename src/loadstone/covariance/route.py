@@ -126,7 +126,7 @@ def moments_of(
 ) -> Moments:
     """Moments that know which features are constant, and how the others are scaled."""
     variance = np.maximum(variance, 0).astype(np.float64)
-    constant = constant_features(n, mean, variance, dtype)
+    constant = constant_features(mean, variance, dtype)
     moments = Moments(n, mean, variance, constant, None)
     if not standardize:
         return moments
