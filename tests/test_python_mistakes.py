@@ -140,6 +140,18 @@ MISTAKES = {
         lambda: adjusted_variance(np.cov(X.T).tolist(), np.ones((6, 2))),
         ["S is a list, no covariance", "give an array"],
     ),
+    "draws_below_zero": (
+        lambda: ProbabilisticPCA(2).fit(X).sample(-1),
+        ["n_samples=-1", "whole number of draws"],
+    ),
+    "more_draws_than_fit": (
+        lambda: ProbabilisticPCA(2).fit(X).sample(10**12),
+        ["n_samples=1000000000000", "GiB of memory", "draw fewer"],
+    ),
+    "samples_in_another_unit": (
+        lambda: ProbabilisticPCA(2).fit(X).score(X * 1e200),
+        [r"20 sample\(s\)", "squares of their values overflow", "check their unit"],
+    ),
     "columns_of_one_name": (
         lambda: SparsePCA().fit(FRAME.set_axis(["a", "b", "a", "c", "d", "e"], axis=1)),
         ["1 column name", "more than once: 'a'", "rename them"],
@@ -335,7 +347,7 @@ def said_by(call):
         warnings.simplefilter("always")
         try:
             call()
-        except (ImportError, LookupError, OSError, TypeError, ValueError) as error:
+        except (ImportError, LookupError, MemoryError, OSError, TypeError, ValueError) as error:
             return str(error)
     return " ".join(str(warning.message) for warning in caught)
 

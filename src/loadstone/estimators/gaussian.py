@@ -29,7 +29,7 @@ from loadstone.solvers.factor_models.sizes import HELD_OUT
 from loadstone.solvers.fitted_model import FittedModel, spread
 from loadstone.solvers.incomplete_rows import has_missing, imputed_rows, restricted_rows
 from loadstone.solvers.model_progress import of_sizes
-from loadstone.solvers.row_densities import row_densities
+from loadstone.solvers.row_densities import refuse_no_density, row_densities
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.wide_model import fit_among, of_all_features
 
@@ -214,11 +214,15 @@ class GaussianComponents(Components):
         """
         model = self._predictive()
         rows = check_new_rows(self, X, allow_nan=True)
-        if has_missing(rows):
-            values, observed = self._centred(rows)
-            units = 0.0 if self.scale_ is None else observed @ np.log(self.scale_)
-            return np.asarray(model.observed_log_likelihood(values, observed) - units)
-        return row_densities(rows, model, self.mean_, self.scale_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if has_missing(rows):
+                values, observed = self._centred(rows)
+                units = 0.0 if self.scale_ is None else observed @ np.log(self.scale_)
+                density = np.asarray(model.observed_log_likelihood(values, observed) - units)
+            else:
+                density = row_densities(rows, model, self.mean_, self.scale_)
+        refuse_no_density(density)
+        return density
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log density of the samples.

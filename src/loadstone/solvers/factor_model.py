@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from loadstone.covariance.protocol import Array
+from loadstone.files.foreign import memory_limit
 from loadstone.solvers.variational_bayes.gaussian_rows import GaussianRows, pack, unpack
 
 
@@ -144,6 +147,21 @@ class FactorModel:
 
     def sample(self, rng: np.random.Generator | np.random.RandomState, n_samples: int) -> Array:
         """Independent centred draws, shape (n_samples, n_features)."""
+        _refuse_draws(n_samples, self.noise.size)
         scores = rng.normal(size=(n_samples, self.n_components))
         noise = rng.normal(size=(n_samples, self.noise.size))
         return scores @ self._double.T + np.sqrt(self.noise) * noise
+
+
+def _refuse_draws(n_samples: Any, n_features: int) -> None:
+    """Refuse a number of draws that is none, or that nobody can hold."""
+    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 0:
+        msg = f"n_samples={n_samples!r} must be a whole number of draws, at least 0"
+        raise ValueError(msg)
+    held, limit = 2 * 8 * int(n_samples) * n_features, memory_limit()
+    if held > limit:
+        msg = (
+            f"n_samples={n_samples} draws of {n_features} features take {held / 2**30:.3g} GiB, and "
+            f"this machine has {limit / 2**30:.3g} GiB of memory; draw fewer at a time"
+        )
+        raise MemoryError(msg)

@@ -31,3 +31,14 @@ def row_densities(rows: Any, model: FactorModel, mean: Array, scale: Array | Non
         raise ValueError(msg)
     density = model.log_density(stacked[:, 0], stacked[:, 1:])
     return np.asarray(density - np.log(scale).sum())
+
+
+def refuse_no_density(density: Array) -> None:
+    """Refuse samples whose squared distance from the mean is no number any more."""
+    far = np.flatnonzero(~np.isfinite(density))
+    if far.size:
+        msg = (
+            f"{far.size} sample(s), the first of them sample {far[0]}, lie so far from the mean that "
+            "the squares of their values overflow; check their unit"
+        )
+        raise ValueError(msg)
