@@ -20,7 +20,7 @@ from scipy.special import gammaln
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_models.information import THERE, information, with_one_noise
 from loadstone.solvers.factor_models.noise import ETA, SHAPE, Noise
-from loadstone.solvers.factor_models.point_normal import SCALE_PRICE
+from loadstone.solvers.factor_models.point_normal import SCALE_PRICE, PointNormal
 from loadstone.solvers.factor_models.rounds import State
 from loadstone.solvers.factor_models.samples import IncompleteSamples, Samples
 
@@ -56,9 +56,9 @@ def log_evidence(samples: Samples, state: State) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _log_chance_of_support(law: object, kept: Array) -> float:
+def _log_chance_of_support(law: PointNormal, kept: Array) -> float:
     """Log prior of the support less the log posterior: what all supports together have."""
-    chance, share = law.inclusion[0], law.share[0]  # type: ignore[attr-defined]
+    chance, share = law.inclusion[0], law.share[0]
     sizes, d = kept.sum(axis=1), kept.shape[1]
     prior = sizes @ np.log(share) + (d - sizes) @ np.log1p(-share)
     return float(prior - np.log(np.maximum(chance, 1.0 - chance)).sum())
