@@ -37,7 +37,8 @@ from loadstone.solvers.factor_models.held_out import held_out_likelihood, row_fo
 from loadstone.solvers.factor_models.predictive import predictive_model
 from loadstone.solvers.factor_models.rounds import Rounds
 from loadstone.solvers.factor_models.samples import samples_of
-from loadstone.solvers.factor_models.sparse_factors import Counter, Found, SparseFactors
+from loadstone.solvers.factor_models.size_search import Counter, Found
+from loadstone.solvers.factor_models.sparse_factors import SparseFactors
 from loadstone.solvers.factor_models.starts import joint_start
 from loadstone.solvers.l0_noise_search import L0Search
 

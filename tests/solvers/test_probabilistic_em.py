@@ -101,3 +101,15 @@ def test_likelihood_of_holes_is_the_marginal_one():
     scores = model.observed_scores(values, observed[None].astype(float))
     np.testing.assert_allclose(scores.mean[0], inner @ W.T @ t[observed])
     np.testing.assert_allclose(scores.variance[0], 0.7 * np.diag(inner))
+
+
+def test_directions_of_little_variance_do_not_drown_in_those_of_much():
+    # From a random start all columns are nearly the same direction: their products lost the
+    # digits of the others, the likelihood fell, and a run ended there.
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20, 7)) * np.array([1e6, 1e3, 1e3, 1e2, 1e2, 1e1, 1.0])
+    fit = ProbabilisticEM(max_iter=60, tol=0.0)(
+        covariance_of(X)[0], FactorModel(rng.normal(size=(7, 4)) * 3e5, 1e4)
+    )
+    assert fit.n_iter == 60
+    assert np.diff(fit.log_likelihoods).min() > 0

@@ -102,7 +102,8 @@ class SparseProbabilisticPCA(GaussianComponents):
         what the zero rule kept, or in the published model a probability at even odds that is
         far too high for small loadings.
     predictive_loadings_ : ndarray of shape (n_expected, n_features)
-        Expected loadings ``W'`` of the posterior, none of them set to zero.
+        Expected loadings ``W'`` of the posterior, none of them set to zero, of the number of
+        components with the highest evidence, which may be more than ``n_components_``.
     predictive_noise_ : float or ndarray of shape (n_features,)
         Noise around them. Densities, imputed values and draws are those of this model.
     mean_ : ndarray of shape (n_features,)

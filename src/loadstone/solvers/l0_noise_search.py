@@ -18,13 +18,14 @@ from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.rounds import State
 from loadstone.solvers.factor_models.samples import Samples, samples_of
+from loadstone.solvers.factor_models.size_search import newest_is_null
 from loadstone.solvers.factor_models.sizes import (
     MAX_COMPONENTS,
     PATIENCE,
     most_components,
     refuse_sizes,
 )
-from loadstone.solvers.factor_models.sparse_factors import SparseFactors, newest_is_null
+from loadstone.solvers.factor_models.sparse_factors import SparseFactors
 from loadstone.solvers.factor_models.starts import joint_start
 from loadstone.solvers.l0_noise_descent import Descent, L0Descent, floor_term
 from loadstone.solvers.l0_noise_maps import mapped, on_canonical_axes
@@ -48,7 +49,6 @@ MAX_MAPS = 4
 START_INCLUSION = 0.2
 #: How close a start of many values is settled.
 START_TOL = 1e-6
-
 #: What a matrix stands for whose number of samples nobody knows.
 MANY = 1e6
 

@@ -94,7 +94,10 @@ class ProbabilisticEM:
     ) -> Fit:
         values: list[float] = []
         for n_iter in range(1, self.max_iter + 1):
-            updated, moved, value = one_round(model, location)
+            # Turning the scores changes nothing but rounding: on the principal axes directions of
+            # little variance do not drown in those of much.
+            turned = FactorModel(principal_axes(model.loadings), model.noise_variance)
+            updated, moved, value = one_round(turned, location)
             values.append(value)
             model, location = updated, moved
             if on_iteration is not None and on_iteration(n_iter, value):

@@ -6,7 +6,8 @@ import pytest
 from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_models.information import information, joint_inclusion
 from loadstone.solvers.factor_models.samples import samples_of
-from loadstone.solvers.factor_models.sparse_factors import Counter, SparseFactors, search_any
+from loadstone.solvers.factor_models.size_search import Counter, search_any
+from loadstone.solvers.factor_models.sparse_factors import SparseFactors
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 
 

@@ -47,7 +47,7 @@ def joint_inclusion(samples: Samples, state: State) -> Array:
     component, feature = np.nonzero(kept)
     matrix[np.arange(n_loadings), np.arange(n_loadings)] += tau[feature] / scale[component]
     if noise.kind == "shared":
-        matrix = _with_one_noise(matrix, n_loadings)
+        matrix = with_one_noise(matrix, n_loadings)
     else:
         own = np.arange(n_loadings, n_loadings + d)
         matrix[own, own] += noise.shape[0]
@@ -67,13 +67,20 @@ def joint_inclusion(samples: Samples, state: State) -> Array:
     return np.asarray(result)
 
 
-def information(W: Array, psi: Array, kept: Array, pairs: Array | float) -> Array:
+def information(
+    W: Array, psi: Array, kept: Array, pairs: Array | float, observed: Array | None = None
+) -> Array:
     """Information about the loadings ``kept`` (q, d), row by row, and about all ``ln psi``.
 
-    ``pairs`` is how many samples show two features at once.
+    ``pairs`` is how many samples show two features at once; with ``observed`` these show the
+    features there and no others.
     """
     component, feature = np.nonzero(kept)
     precision = FactorModel(W.T, psi).precision()
+    if observed is not None:
+        among = np.ix_(observed, observed)
+        precision = np.zeros_like(precision)
+        precision[among] = FactorModel(W.T[observed], psi[observed]).precision()
     seen = np.broadcast_to(np.asarray(pairs), precision.shape)
     PW = precision @ W.T
     Q = W @ PW
@@ -85,7 +92,7 @@ def information(W: Array, psi: Array, kept: Array, pairs: Array | float) -> Arra
     return np.block([[among, between], [between.T, noise]])
 
 
-def _with_one_noise(matrix: Array, n_loadings: int) -> Array:
+def with_one_noise(matrix: Array, n_loadings: int) -> Array:
     """The information where all ``ln psi`` are one parameter."""
     between = matrix[:n_loadings, n_loadings:].sum(axis=1, keepdims=True)
     total = matrix[n_loadings:, n_loadings:].sum(keepdims=True)

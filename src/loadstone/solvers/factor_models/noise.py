@@ -36,6 +36,8 @@ TOO_CLOSE = 1.0 / 3.0
 STEPS = (1.0, 0.2, 0.04)
 #: Steps that follow for the scale alone.
 NEWTON_STEPS = 6
+#: Numbers from which on four terms of Stirling's series are exact.
+STIRLING = 20.0
 _MOVES = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
@@ -132,7 +134,7 @@ class Noise:
             counts = counts.sum(axis=1, keepdims=True)
             variance = variance.mean(keepdims=True)
         floor = np.broadcast_to(SHAPE * ETA * variance, errors.shape)
-        return self._posterior(SHAPE + counts, floor + errors, np.full_like(floor, SHAPE), floor)
+        return self._posterior(np.full_like(floor, SHAPE), floor, counts, errors)
 
     def _pooled(self, counts: Array, errors: Array, variance: Array, *, learn: bool) -> Noise:
         errors = errors + ETA * variance
@@ -144,15 +146,18 @@ class Noise:
             learned = replace(self, shape=points[:, 0], scale=points[:, 1])
         a0 = np.broadcast_to(learned.shape[:, None], errors.shape)
         b0 = a0 * learned.scale[:, None]
-        found = learned._posterior(a0 + counts, b0 + errors, a0, b0)
+        found = learned._posterior(a0, b0, counts, errors)
         # The floor acts on the precision without being part of the normalised prior.
         return replace(found, bound=found.bound - ETA * (found.precision @ variance))
 
-    def _posterior(self, c: Array, e: Array, a0: Array, b0: Array) -> Noise:
+    def _posterior(self, a0: Array, b0: Array, counts: Array, errors: Array) -> Noise:
+        c, e = a0 + counts, b0 + errors
         precision = c / e
         log_precision = digamma(c) - np.log(e)
-        terms = a0 * np.log(b0) - gammaln(a0) + (a0 - c) * log_precision - b0 * precision
-        terms = terms - c * np.log(e) + gammaln(c) + c
+        # a0 ln b0 - ln G(a0) + (a0 - c) <ln tau> - b0 <tau> - c ln e + ln G(c) + c, in a form in
+        # which large shapes do not cancel: the rounding they leave would decide when a run ends.
+        terms = _log_rising(a0, counts) - a0 * np.log1p(errors / b0)
+        terms = terms - counts * digamma(c) + c * errors / e
         full = self.precision.shape
         return replace(
             self,
@@ -211,7 +216,24 @@ def _best_scale(shape: float, scale: float, counts: Array, errors: Array) -> flo
 def _marginal(points: Array, counts: Array, errors: Array) -> Array:
     a0 = np.exp(points[:, :1])
     b0 = a0 * np.exp(points[:, 1:])
-    posterior = gammaln(a0 + counts) - (a0 + counts) * np.log(b0 + errors)
-    prior = a0 * np.log(b0) - gammaln(a0)
-    result: Array = (prior + posterior).sum(axis=1)
+    result: Array = (
+        _log_rising(a0, counts) - a0 * np.log1p(errors / b0) - counts * np.log(b0 + errors)
+    ).sum(axis=1)
+    return result
+
+
+def _log_rising(a: Array, n: Array) -> Array:
+    """``ln G(a + n) - ln G(a)``; of a large ``a`` by Stirling's series, of which nothing cancels."""
+    large = np.maximum(a, STIRLING)
+    end = large + n
+    series = (large - 0.5) * np.log1p(n / large) + n * (np.log(end) - 1.0)
+    series = series + _stirling_rest(end) - _stirling_rest(large)
+    result: Array = np.where(a < STIRLING, gammaln(a + n) - gammaln(a), series)
+    return result
+
+
+def _stirling_rest(x: Array) -> Array:
+    """``ln G(x)`` less ``(x - 1/2) ln x - x + ln(2 pi)/2``."""
+    square = 1.0 / np.square(x)
+    result: Array = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
     return result

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,21 @@ import numpy as np
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.factor_models.growth import FEWEST_FEATURES, Growth, is_small_with_holes
+from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.information import joint_inclusion
 from loadstone.solvers.factor_models.point_normal import PointNormal
 from loadstone.solvers.factor_models.predictive import predictive_model
 from loadstone.solvers.factor_models.rounds import POOL_EVERY, OnRound, Rounds, State, with_law
 from loadstone.solvers.factor_models.samples import IncompleteSamples, Samples, samples_of
 from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
-from loadstone.solvers.factor_models.sizes import (
-    MAX_COMPONENTS,
-    PATIENCE,
-    most_components,
-    refuse_sizes,
+from loadstone.solvers.factor_models.size_search import (
+    Counter,
+    Found,
+    search_any,
+    search_held_out,
+    search_sizes,
 )
+from loadstone.solvers.factor_models.sizes import most_components
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.priors import PRIORS
 
@@ -48,8 +49,6 @@ FEW_VALUES = 1e4
 #: Squared length of loadings in noise units that is rounding.
 NOTHING = 1e-12
 
-SIZE_ROW = np.dtype([("n_components", np.intp), ("lower_bound", np.float64)])
-
 
 @dataclass(frozen=True, kw_only=True)
 class FactorFit:
@@ -61,7 +60,8 @@ class FactorFit:
         Loadings, zero outside the support, and noise; no component at all where noise alone
         has the highest bound.
     predictive : FactorModel
-        What the posterior says of new samples, before zeros are set.
+        What the posterior says of new samples, before zeros are set: of the number of components
+        with the highest evidence.
     location : ndarray of shape (n_features,)
         Mean relative to the column means; zero where no value is missing.
     inclusion : ndarray of shape (n_features, n_components) or None
@@ -168,10 +168,12 @@ class SparseFactors:
         rounds = Rounds(self.max_iter, (1.0 if coarse else SETTLED) * self.tol)
         state, bounds, stop = rounds(samples, found.state, counter)
         sizes = replace(found, states={**found.states, state.n_components: state}).table
+        likeliest = self._likeliest(samples, found, state, rounds)
         if self.prior != POINT_NORMAL and state.n_components:
             given = dict(self.hyperparameters or {})
             law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
             state, bounds, stop = rounds(samples, with_law(state, law), counter)
+            likeliest = state
         inclusion = joint_inclusion(samples, state) if _tells_zeros(state.law) else None
         support = self._support(state, inclusion)
         kept = support.any(axis=1)
@@ -188,8 +190,8 @@ class SparseFactors:
         std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
         return FactorFit(
             model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
-            predictive=predictive_model(samples, state),
-            location=state.location[0],
+            predictive=predictive_model(samples, likeliest),
+            location=likeliest.location[0],
             inclusion=None if inclusion is None else inclusion[kept][order].T,
             loadings_std=std[order].T,
             lower_bound=float(state.bound[0]),
@@ -201,6 +203,12 @@ class SparseFactors:
             stop=self._judged(samples, bounds, stop),
             most=most_components(samples),
         )
+
+    def _likeliest(self, samples: Samples, found: Found, state: State, rounds: Rounds) -> State:
+        """The model with the highest evidence, settled as well as the chosen ``state`` is."""
+        if found.likeliest is None or found.likeliest.n_components == state.n_components:
+            return state
+        return rounds(samples, found.likeliest)[0]
 
     def _judged(self, samples: Samples, bounds: Array, stop: Stop) -> Stop:
         """``stop``, where the digits beyond ``tol`` that settling asks for do not count."""
@@ -233,117 +241,3 @@ def _hyperparameters(state: State, order: Array) -> dict[str, Any]:
 
 def _described_noise(kind: str, precision: Array) -> float | Array:
     return float(1.0 / precision[0]) if kind == "shared" else 1.0 / precision
-
-
-@dataclass
-class Counter:
-    """Counts the rounds of a search and passes them on."""
-
-    on_round: OnRound | None = None
-    n_rounds: int = 0
-    stopped: bool = False
-
-    def __call__(self, _: int, bound: float) -> bool:
-        """Tell ``on_round`` of one more round; once it asked to stop, all runs stop."""
-        self.n_rounds += 1
-        if self.on_round is not None and self.on_round(self.n_rounds, bound):
-            self.stopped = True
-        return self.stopped
-
-
-@dataclass(frozen=True)
-class Found:
-    """The chosen state and the best one of every size."""
-
-    state: State
-    states: dict[int, State]
-
-    @property
-    def table(self) -> Array:
-        """The best bound of every size."""
-        rows = [(q, float(s.bound[0])) for q, s in sorted(self.states.items())]
-        return np.array(rows, dtype=SIZE_ROW)
-
-
-def search_any(growth: Growth, samples: Samples, counter: Counter) -> Found:
-    """Grow while the bound rises, then let components die."""
-    best: dict[int, State] = {}
-    falls, top = 0, -np.inf
-    limit = min(MAX_COMPONENTS, most_components(samples))
-    for state in growth.sequence(samples, counter):
-        clean = growth.cleaned(samples, state)
-        _keep(best, clean)
-        rose = clean.bound[0] > top and clean.n_components == state.n_components
-        falls = 0 if rose else falls + 1
-        top = max(top, float(clean.bound[0]))
-        vain = not rose and newest_is_null(state)
-        if counter.stopped or vain or falls == PATIENCE or state.n_components == limit:
-            break
-    if is_small_with_holes(samples) and limit < MAX_COMPONENTS and not counter.stopped:
-        _search_from_above(growth, samples, limit, best)
-    chosen = max(best.values(), key=_bound)
-    chosen = growth.pruned(samples, chosen)
-    _keep(best, chosen)
-    return Found(chosen, best)
-
-
-def _search_from_above(
-    growth: Growth, samples: Samples, limit: int, best: dict[int, State]
-) -> None:
-    """Add models that were started with all components, until two do not raise the bound."""
-    in_vain, smallest = 0, max(best.values(), key=_bound).n_components
-    for state in islice(growth.from_above(samples, limit), limit - smallest):
-        rose = _bound(state) > max(map(_bound, best.values()))
-        in_vain = 0 if rose else in_vain + 1
-        _keep(best, state)
-        if in_vain == PATIENCE:
-            return
-
-
-def _bound(state: State) -> float:
-    return float(state.bound[0])
-
-
-def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Counter) -> Found:
-    """The best of the models with a wanted number of components.
-
-    Components on fewer than two features are none, so that a model may have fewer than asked.
-    """
-    refuse_sizes(samples, wanted)
-    growth = replace(growth, insists=True)
-    best: dict[int, State] = {}
-    smallest = min((q for q in wanted if q), default=0)
-    for state in growth.sequence(samples, counter, smallest=smallest):
-        clean = growth.cleaned(samples, state)
-        _keep(best, clean)
-        if counter.stopped or state.n_components == max(wanted) or newest_is_null(state):
-            break
-    within = [s for q, s in best.items() if q in wanted]
-    # Fewer than the smallest wanted number: the closest there is.
-    candidates = within or [best[max(q for q in best if q <= max(wanted))]]
-    return Found(max(candidates, key=lambda s: float(s.bound[0])), best)
-
-
-def search_held_out(growth: Growth, samples: Samples, size: int, counter: Counter) -> Found:
-    """The model of the size that held-out rows chose, or noise alone.
-
-    Rows can hardly tell noise from a component; the bound decides whether there is any.
-    """
-    if not size:
-        return search_any(growth, samples, counter)
-    found = search_sizes(growth, samples, set(range(1, size + 1)), counter)
-    empty = float(found.states[0].bound[0])
-    some = any(q and s.bound[0] > empty for q, s in found.states.items())
-    closest = max(q for q in found.states if q <= size)
-    return replace(found, state=found.states[closest if some else 0])
-
-
-def _keep(best: dict[int, State], state: State) -> None:
-    rival = best.get(state.n_components)
-    if rival is None or state.bound[0] > rival.bound[0]:
-        best[state.n_components] = state
-
-
-def newest_is_null(state: State) -> bool:
-    """Whether the last component that was added has come to nothing."""
-    return bool(state.n_components and state.law.inclusion[0, -1].sum() < FEWEST_FEATURES)
