@@ -184,7 +184,9 @@ def test_equal_pairs_are_decided_by_the_support():
     A = np.eye(6)
     A[2, 4] = A[4, 2] = A[1, 5] = A[5, 1] = 0.5
     assert best_pair(ExplicitCovariance(A), LoadingConstraint(6, 2)).support.tolist() == [1, 5]
-    assert best_feature(ExplicitCovariance(A), LoadingConstraint(6, 1)).support.tolist() == [0]
+    # Feature 0 says nothing of the others; 1, 2, 4 and 5 say the same.
+    assert best_feature(ExplicitCovariance(A), LoadingConstraint(6, 1)).support.tolist() == [1]
+    assert best_feature(ExplicitCovariance(np.eye(6)), LoadingConstraint(6, 1)).w[0] == 1
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
