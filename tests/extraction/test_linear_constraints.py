@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of, leading_eigenpairs
-from loadstone.extraction.linear_constraints import climb, solve_on_supports
+from loadstone.extraction.linear_constraints import climb, climb_from, solve_on_supports
 from loadstone.extraction.linear_constraints_kernels import scan_supports
 from loadstone.extraction.support_table import SupportTable
 
@@ -145,3 +145,35 @@ def test_what_rounding_leaves_of_a_zero_is_no_loading():
     found = climb(S, C, LoadingConstraint(8, 6, forbidden=np.array([6, 7])), start, n_polished=0)
     np.testing.assert_array_equal(np.flatnonzero(found.w), [0, 1, 2, 3])
     assert found.value == pytest.approx(np.linalg.eigvalsh(S.matrix[:4, :4])[-1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    size=st.integers(2, 5),
+    m=st.integers(1, 4),
+    sparse=st.booleans(),
+    forced=st.booleans(),
+)
+def test_a_climb_from_one_start_keeps_the_equations_and_never_falls(seed, size, m, sparse, forced):
+    S, C = random_covariance(seed), random_equations(seed + 1, m=m)
+    if sparse:
+        C = np.where(np.abs(C) > 0.3, C, 0.0)
+    must = np.array([6] if forced else [], dtype=int)
+    constraint = LoadingConstraint(8, size, forced=must, forbidden=np.array([3]))
+    start = constraint.best_loading(np.random.default_rng(seed).normal(size=8))
+    support = np.flatnonzero(start)
+    N = null_space(C[support])
+    found = climb_from(S, C, constraint, start)
+    if not N.shape[1]:
+        assert found is None
+        return
+    assert found is not None
+    assert np.abs(C.T @ found.w).max() < 1e-12
+    assert constraint.allows(found.w)
+    assert found.value == pytest.approx(found.w @ S.matrix @ found.w)
+    begun = np.linalg.eigvalsh(N.T @ S.matrix[np.ix_(support, support)] @ N)[-1]
+    assert begun * (1 - 1e-9) <= found.value <= brute_force(S, C, size) * (1 + 1e-9)
+    # Support of the gradient, exact loadings on it, repeat: the same in blocks of starts.
+    block = climb(S, C, constraint, start[:, None], n_polished=0)
+    assert found.value == pytest.approx(block.value)

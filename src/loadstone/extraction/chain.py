@@ -23,6 +23,7 @@ from loadstone.metrics import regressed_variance, total_variance
 from loadstone.solvers.portfolio import Portfolio
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
+from loadstone.solvers.search.equals import remember_whole
 from loadstone.solvers.search.tiny import is_tiny
 
 #: Share of the total variance below which a direction counts as empty.
@@ -216,7 +217,7 @@ def _without(S: ExplicitCovariance, w: Array) -> ExplicitCovariance:
     Sw = S.matrix @ w
     # One vector twice, so that the matrix is symmetric to the last digit.
     u = Sw / np.sqrt(w @ Sw)
-    return ExplicitCovariance(S.matrix - u[:, None] * u, S.n_samples)
+    return remember_whole(ExplicitCovariance(S.matrix - u[:, None] * u, S.n_samples), S)
 
 
 def _draws_nothing(solver: Solver[Any], constraint: Constraint) -> bool:

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgesdd
 
 from loadstone.constraints import Constraint, LoadingConstraint, filled_support
+from loadstone.constraints.columns import SMALLEST
 from loadstone.covariance import (
     Array,
     Covariance,
@@ -21,7 +23,7 @@ from loadstone.covariance import (
     Support,
     leading_eigenpairs,
 )
-from loadstone.covariance.symmetric import leading_pairs
+from loadstone.covariance.symmetric import leading_pair, leading_pairs
 
 __all__ = [
     "LARGE",
@@ -29,6 +31,7 @@ __all__ = [
     "Candidate",
     "blocks_of",
     "climb",
+    "climb_from",
     "n_places",
     "scattered",
     "solve_on_supports",
@@ -46,6 +49,8 @@ _SWAP_WORK = 2000
 _STAYS, _JOINS = 100.0, 10.0
 # Features whose covariance is read at once to serve several supports.
 _MAX_POOL = 1024
+#: Steps of a climb.
+MAX_STEPS = 30
 #: Size from which on a support has its leading eigenvector alone computed, and few starts.
 LARGE = 128
 
@@ -150,8 +155,67 @@ def climb(
     return best
 
 
+def climb_from(
+    S: ExplicitCovariance, C: Array, constraint: LoadingConstraint, start: Array
+) -> Candidate | None:
+    """:func:`climb` from one start without swaps, of free signs and with equations.
+
+    One decomposition of the equations on a support serves its loadings and its gradient.
+    """
+    A, k = S.matrix.astype(np.float64, copy=False), constraint.size
+    size = float(np.sqrt(np.einsum("ij,ij->j", C, C)).max())
+    direction, best = start.astype(np.float64), None
+    seen: set[bytes] = set()
+    for _ in range(MAX_STEPS):
+        support = _filled(constraint, direction)
+        if support.tobytes() in seen:
+            break
+        seen.add(support.tobytes())
+        left, singular, right = _decomposed(C[support])
+        bound = singular > NEGLIGIBLE * size
+        if np.count_nonzero(bound) == k:
+            break
+        left, right = left[:, bound], right[bound] / singular[bound, None]
+        free = np.eye(k) - left @ left.T
+        projected = free @ A[support[:, None], support] @ free
+        value, v = leading_pair(projected)
+        # Projecting twice leaves the equations satisfied to the last digit.
+        v = free @ (free @ v)
+        length = float(np.sqrt(v @ v))
+        if not (length > 0.5 and value > 0):
+            break
+        w = scattered(S, support, v / length)
+        if best is None or value > best.value:
+            best = Candidate(w, value)
+        image, v = A @ w, w[support]
+        if v.all():
+            residual = image[support] - (v @ image[support]) * v
+            direction = image - C @ (right.T @ (left.T @ residual))
+        else:
+            # Equations that leave a feature nothing are no part of what fits the others.
+            direction = _gradient(image[:, None], C, w[:, None])[:, 0]
+    return best
+
+
+def _filled(constraint: LoadingConstraint, direction: Array) -> Support:
+    """:func:`filled_support` of free signs, without a call more than it takes."""
+    worth = np.abs(direction)
+    np.maximum(worth, SMALLEST * worth.max(), out=worth)
+    if constraint.forbidden.size:
+        worth[constraint.forbidden] = -1
+    if constraint.forced.size:
+        worth[constraint.forced] = np.inf
+    return np.sort(np.argsort(-worth, kind="stable")[: constraint.size])
+
+
+def _decomposed(C: Array) -> tuple[Array, Array, Array]:
+    """The singular values of a small matrix, and their vectors."""
+    left, singular, right, info = dgesdd(C, full_matrices=0)
+    return np.linalg.svd(C, full_matrices=False) if info else (left, singular, right)
+
+
 def _power(
-    S: Covariance, C: Array, constraint: Constraint, W: Array, max_iter: int = 30
+    S: Covariance, C: Array, constraint: Constraint, W: Array, max_iter: int = MAX_STEPS
 ) -> list[Candidate]:
     """Support of the constrained gradient, exact loadings on it, repeat; best first."""
     best: dict[bytes, Candidate] = {}

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, leading_eigenpairs
+from loadstone.covariance import Array, Covariance, ExplicitCovariance, leading_eigenpairs
 from loadstone.extraction.chain import Chains, key_of
-from loadstone.extraction.linear_constraints import Candidate, climb, n_places
+from loadstone.extraction.linear_constraints import LARGE, Candidate, climb, climb_from, n_places
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.extraction.schur import without_components
@@ -213,4 +213,12 @@ def _beside(
         return climb_within_angle(left, others, rule.largest_cosine, constraint, starts[:, 0])
     C = rule.equation_columns(left, others)
     table = SupportTable.of(left, constraint)
-    return climb(left, C, constraint, starts, n_polished=0) if table is None else table.best(C)
+    if table is not None:
+        return table.best(C)
+    if (
+        isinstance(left, ExplicitCovariance)
+        and isinstance(constraint, LoadingConstraint)
+        and constraint.size <= LARGE
+    ):
+        return climb_from(left, C, constraint, starts[:, 0])
+    return climb(left, C, constraint, starts, n_polished=0)

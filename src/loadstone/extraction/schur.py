@@ -6,6 +6,7 @@ import numpy as np
 
 from loadstone.covariance import Array, Covariance, DeflatedCovariance, ExplicitCovariance
 from loadstone.covariance.symmetric import pseudo_inverse
+from loadstone.solvers.search.equals import remember_whole
 from loadstone.solvers.search.restricted import FEW_FEATURES
 
 __all__ = ["without_components", "without_scores"]
@@ -28,4 +29,4 @@ def without_scores(S: Covariance, U: Array, G: Array) -> Covariance:
     formed = S.matrix - U @ inverse @ U.T
     # Rounding below zero is cut off, as a deflated covariance does.
     np.fill_diagonal(formed, np.maximum(formed.diagonal(), 0))
-    return ExplicitCovariance(formed, S.n_samples)
+    return remember_whole(ExplicitCovariance(formed, S.n_samples), S)

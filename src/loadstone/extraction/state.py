@@ -17,6 +17,7 @@ from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance
 from loadstone.extraction.schur import without_scores
 from loadstone.metrics import adjusted_from_scores
+from loadstone.solvers.search.equals import remember_whole
 from loadstone.solvers.search.few_places import best_features, best_pairs, pairs_of
 from loadstone.solvers.search.finish import Found
 from loadstone.solvers.search.restricted import FEW_FEATURES
@@ -114,7 +115,8 @@ class State:
         """``S_j``: what the others leave for component j."""
         if self.left_by_all is not None:
             R, P, _ = self.left_by_all
-            return ExplicitCovariance(R + P[j, :, None] * P[j], self.S.n_samples)
+            left = ExplicitCovariance(R + P[j, :, None] * P[j], self.S.n_samples)
+            return remember_whole(left, self.S)
         kept = np.delete(np.arange(self.W.shape[1]), j)
         return without_scores(self.S, self.SW[:, kept], self.G[np.ix_(kept, kept)])
 
@@ -133,14 +135,15 @@ class State:
         size = constraint.size
         if size > 2 or self.left_by_all is None:
             return self.blind
+        assert isinstance(self.S, ExplicitCovariance)
         R, P, values = self.left_by_all
         variances = R.diagonal() + P * P
         if size == 1:
-            ends = best_features(variances, constraint)
+            ends = best_features(variances, constraint, self.S)
         else:
             first, second = pairs_of(len(R))
             crosses = R[first, second] + P[:, first] * P[:, second]
-            ends = best_pairs(variances, crosses, constraint)
+            ends = best_pairs(variances, crosses, constraint, self.S)
         before = values.tolist()
         gains = [end.value > value + least for end, value in zip(ends, before, strict=True)]
         return FirstLook(gains, ends, before)

@@ -15,11 +15,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, Support, materialise
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    DeflatedCovariance,
+    ExplicitCovariance,
+    Support,
+    materialise,
+)
 from loadstone.loadings import Loadings, Stop, distinct_supports
 from loadstone.solvers.climb import Climb
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
+from loadstone.solvers.search.equals import remember_whole
 from loadstone.solvers.search.few_places import best_feature, best_pair
 from loadstone.solvers.search.restricted import formed_where_few, restricted
 from loadstone.solvers.search.search import Search
@@ -133,7 +141,7 @@ class Portfolio:
             return Climb(max_iter=self.max_iter, tol=self.tol)(S, constraint, rng, starts)
         if constraint.size == 1 or (constraint.size == 2 and is_tiny(S)):
             one = constraint.size == 1
-            exact = best_feature(S, constraint) if one else best_pair(materialise(S), constraint)
+            exact = best_feature(S, constraint) if one else best_pair(_formed(S), constraint)
             below = {"below": [exact.w] * self.n_below}
             return Loadings(exact.w[:, None], np.array([exact.value]), 1, Stop.EXACT, below)
         features = working_set(S, constraint)
@@ -178,6 +186,12 @@ class Portfolio:
         w[features] = inside
         w, value = polish(S, w, constraint)
         return improve_by_exchange(S, w, value, constraint, self.n_exchanges)
+
+
+def _formed(S: Covariance) -> ExplicitCovariance:
+    """The matrix of a few features."""
+    formed = materialise(S)
+    return remember_whole(formed, S.base) if isinstance(S, DeflatedCovariance) else formed
 
 
 def working_set(S: Covariance, constraint: LoadingConstraint) -> Support | None:

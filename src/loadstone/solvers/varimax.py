@@ -9,6 +9,7 @@ Psychometrika, 23, 187-200.
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dgesdd
 
 from loadstone.covariance.protocol import Array
 
@@ -23,7 +24,10 @@ def varimax(loadings: Array, max_iter: int = 500, tol: float = 1e-10) -> Array:
         turned = loadings @ R
         squares = turned * turned
         gradient = loadings.T @ (turned * (squares - squares.sum(axis=0) / len(squares)))
-        U, _, Vt = np.linalg.svd(gradient)
+        # A small matrix takes less time than NumPy takes to look at it.
+        U, _, Vt, info = dgesdd(gradient)
+        if info:
+            U, _, Vt = np.linalg.svd(gradient)
         step = U @ Vt
         change = float(np.abs(step - R).max())
         R = step

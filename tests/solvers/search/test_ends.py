@@ -8,7 +8,14 @@ import pytest
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.solvers.portfolio import PORTFOLIOS
-from loadstone.solvers.search.crossing import SHAKEN_OUT, apart, crossed, parents_of, shaken
+from loadstone.solvers.search.crossing import (
+    SHAKEN_OUT,
+    apart,
+    crossed,
+    new_rows,
+    parents_of,
+    shaken,
+)
 from loadstone.solvers.search.exchange_block import climb_by_exchange
 from loadstone.solvers.search.few_places import best_feature, best_pair
 from loadstone.solvers.search.finish import Found, best_of, different_basins
@@ -184,7 +191,9 @@ def test_equal_pairs_are_decided_by_the_support():
     A = np.eye(6)
     A[2, 4] = A[4, 2] = A[1, 5] = A[5, 1] = 0.5
     assert best_pair(ExplicitCovariance(A), LoadingConstraint(6, 2)).support.tolist() == [1, 5]
-    assert best_feature(ExplicitCovariance(A), LoadingConstraint(6, 1)).support.tolist() == [0]
+    # Feature 0 says nothing of the others; 1, 2, 4 and 5 say the same.
+    assert best_feature(ExplicitCovariance(A), LoadingConstraint(6, 1)).support.tolist() == [1]
+    assert best_feature(ExplicitCovariance(np.eye(6)), LoadingConstraint(6, 1)).w[0] == 1
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -218,3 +227,24 @@ def test_non_negative_loadings_where_all_features_together_cancel():
     found = PORTFOLIOS["fast"](S, constraint, np.random.default_rng(0))
     w = found.matrix[:, 0]
     assert w @ S.matrix @ w == pytest.approx(1 - 1 / n)
+
+
+def test_children_that_were_tried_make_room_for_the_next():
+    """The same pool has the same children: asked again, it shows others, the best of what is left."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((30, 200))
+    S, _ = covariance_of(X)
+    A = np.cov(X, rowvar=False)
+    space, constraint = space_of(S), LoadingConstraint(200, 6)
+    pool = random_block(rng, 12, 200, 6)
+    tried = set()
+    shown = []
+    while len(children := new_rows(space, pool, 8, constraint, 10, tried)):
+        rows = dense_rows(children, 200)
+        shown.append([(tuple(np.flatnonzero(w)), w @ A @ w) for w in rows])
+    supports = [support for part in shown for support, _ in part]
+    assert len(shown) > 2
+    assert len(set(supports)) == len(supports) == len(tried)
+    assert not set(supports) & {tuple(np.flatnonzero(w)) for w in dense_rows(pool, 200)}
+    values = [value for part in shown for _, value in part]
+    np.testing.assert_allclose(values, np.sort(values)[::-1], rtol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array
-from loadstone.solvers.search.climb import step
+from loadstone.solvers.search.climb import best_rows, step
 from loadstone.solvers.search.spaces import Space
 from loadstone.solvers.search.sparse_block import SparseBlock, joined
 
@@ -47,19 +47,37 @@ def parents_of(block: SparseBlock, n: int) -> list[int]:
 
 def unknown(block: SparseBlock, known: SparseBlock) -> SparseBlock:
     """The rows with supports that are not among the known ones."""
-    seen = {known.support(row).tobytes() for row in range(len(known))}
-    return block.take(
-        [row for row in range(len(block)) if block.support(row).tobytes() not in seen]
-    )
+    seen = {key_of(known, row) for row in range(len(known))}
+    return block.take([row for row in range(len(block)) if key_of(block, row) not in seen])
 
 
 def new_rows(
-    space: Space, pool: SparseBlock, n_parents: int, constraint: LoadingConstraint
+    space: Space,
+    pool: SparseBlock,
+    n_parents: int,
+    constraint: LoadingConstraint,
+    n: int,
+    tried: set[bytes],
 ) -> SparseBlock:
-    """Rows between the best ones of a pool and beside them that are not in it."""
+    """The ``n`` best rows between the best ones of a pool and beside them that are not in it.
+
+    Nor among those ``tried``, to which they are added: the same parents have the same children,
+    and where nothing better grew from the first ones, it is the turn of the next.
+    """
     parents = pool.take(parents_of(pool, n_parents))
     between = crossed(space, parents, constraint)
-    return unknown(joined([between, shaken(space, parents, constraint)]), pool)
+    fresh = unknown(joined([between, shaken(space, parents, constraint)]), pool)
+    fresh = fresh.take([row for row in range(len(fresh)) if key_of(fresh, row) not in tried])
+    if not len(fresh):
+        return fresh
+    best, _ = best_rows(space, fresh, n)
+    tried.update(key_of(best, row) for row in range(len(best)))
+    return best
+
+
+def key_of(block: SparseBlock, row: int) -> bytes:
+    """The support of a row, to be looked up."""
+    return block.support(row).tobytes()
 
 
 def crossed(space: Space, parents: SparseBlock, constraint: LoadingConstraint) -> SparseBlock:

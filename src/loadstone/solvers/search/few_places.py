@@ -9,23 +9,24 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
+from loadstone.solvers.search.equals import first_that_says_most, said_by_features
 from loadstone.solvers.search.finish import EQUAL, Found
 
 
 def best_feature(S: Covariance, constraint: LoadingConstraint) -> Found:
-    """The feature with the most variance, the first among equals."""
+    """The feature with the most variance; among equals that which says most of the others."""
     variance = S.diagonal()
-    return best_features(variance[None], constraint)[0]
+    return best_features(variance[None], constraint, S)[0]
 
 
-def best_features(variances: Array, constraint: LoadingConstraint) -> list[Found]:
+def best_features(variances: Array, constraint: LoadingConstraint, S: Covariance) -> list[Found]:
     """The same for each row of variances."""
     if constraint.forced.size or constraint.forbidden.size:
         open_ = np.full(variances.shape[1], not constraint.forced.size)
         open_[constraint.forced] = True
         open_[constraint.forbidden] = False
         variances = np.where(open_, variances, -np.inf)
-    first = _first_of_largest(variances, EQUAL[variances.dtype])
+    first = _places(variances, EQUAL[variances.dtype], S)
     W = np.zeros(variances.shape, dtype=variances.dtype)
     at = np.arange(len(W))
     W[at, first] = 1
@@ -33,12 +34,14 @@ def best_features(variances: Array, constraint: LoadingConstraint) -> list[Found
 
 
 def best_pair(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
-    """The pair with the largest eigenvalue of its 2 x 2 matrix, the first among equals."""
+    """The pair with the largest eigenvalue of its 2 x 2 matrix; among equals as single features."""
     first, second = pairs_of(S.n_features)
-    return best_pairs(S.matrix.diagonal()[None], S.matrix[first, second][None], constraint)[0]
+    return best_pairs(S.matrix.diagonal()[None], S.matrix[first, second][None], constraint, S)[0]
 
 
-def best_pairs(variances: Array, crosses: Array, constraint: LoadingConstraint) -> list[Found]:
+def best_pairs(
+    variances: Array, crosses: Array, constraint: LoadingConstraint, S: ExplicitCovariance
+) -> list[Found]:
     """The same for each row of variances, and of covariances of :func:`pairs_of` features."""
     dtype, d = variances.dtype, variances.shape[1]
     first, second = pairs_of(d)
@@ -52,12 +55,12 @@ def best_pairs(variances: Array, crosses: Array, constraint: LoadingConstraint) 
     value = half + other + np.sqrt(half * half + cross * cross)
     if constraint.forced.size or constraint.forbidden.size:
         value[:, _closed(first, second, constraint)] = -np.inf
-    places = _first_of_largest(value, EQUAL[dtype])
+    places = _places(value, EQUAL[dtype], S, first, second)
     found = []
     for row, place in enumerate(places.tolist()):
         largest = float(value[row, place])
         if largest == -np.inf:
-            found += best_features(variances[row, None], constraint)
+            found += best_features(variances[row, None], constraint, S)
             continue
         w = np.zeros(d, dtype=dtype)
         w[first[place]], w[second[place]] = _loadings(
@@ -67,12 +70,18 @@ def best_pairs(variances: Array, crosses: Array, constraint: LoadingConstraint) 
     return found
 
 
-def _first_of_largest(values: Array, equal: float) -> Array:
-    """The first place in each row that is as large as any, but for rounding."""
+def _places(values: Array, equal: float, S: Covariance, *features: Support) -> Array:
+    """The place in each row that is largest; ``features`` of each place decide among equals."""
     largest = values.max(axis=1)
     enough = largest - equal * np.abs(largest)
-    result: Array = (values >= enough[:, None]).argmax(axis=1)
-    return result
+    tied = values >= enough[:, None]
+    chosen: Array = tied.argmax(axis=1)
+    if np.count_nonzero(tied) == len(tied) or (said := said_by_features(S)) is None:
+        return chosen
+    of_places = np.sum([said[each] for each in features], axis=0) if features else said
+    for row in np.flatnonzero(np.count_nonzero(tied, axis=1) > 1):
+        chosen[row] = first_that_says_most(tied[row], of_places)
+    return chosen
 
 
 def _closed(first: Support, second: Support, constraint: LoadingConstraint) -> Array:

@@ -200,12 +200,12 @@ class Search:
             if len(more := unknown(self._halved(wider, times * n), block)):
                 more = self._exchanged(more, effort)
                 pool, values = best_rows(self.space, joined([pool, more]), n)
-        best, n_idle = values[0], 0
+        best, n_idle, tried = values[0], 0, set[bytes]()
         for _ in range(effort.n_generations):
-            children = new_rows(self.space, pool, n_parents, self.constraint)
+            children = new_rows(self.space, pool, n_parents, self.constraint, n, tried)
             if not len(children):
                 break
-            grown = self._exchanged(best_rows(self.space, children, n)[0], effort)
+            grown = self._exchanged(children, effort)
             pool, values = best_rows(self.space, joined([pool, grown]), n)
             n_idle = 0 if values[0] > best * (1 + EQUAL[self.S.dtype]) else n_idle + 1
             if n_idle == IDLE_GENERATIONS:

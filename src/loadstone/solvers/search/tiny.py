@@ -13,6 +13,7 @@ from loadstone.covariance import Array, Covariance, ExplicitCovariance, Support
 from loadstone.solvers.search.em_support import EM_STEPS, EM_TOL
 from loadstone.solvers.search.few_places import best_pair
 from loadstone.solvers.search.finish import Found, best_of
+from loadstone.solvers.search.sure_climb import SureClimb
 from loadstone.solvers.search.tiny_ends import BATCHED, Ends
 
 #: Features up to which this search is used.
@@ -81,11 +82,9 @@ def tiny_climb(
     """Where polishing and exchanges from ``w`` end; ``sure`` for those exchanges that must gain."""
     support = w.nonzero()[0]
     filled = support.size == constraint.size
-    problem = Ends(S, constraint)
     if filled and sure and not constraint.nonnegative and support.size <= BATCHED:
-        found = problem.stays(support)
-        if found is not None:
-            return found
+        return SureClimb(S, constraint).from_support(support)
+    problem = Ends(S, constraint)
     ends = problem.polished(support[None] if filled else problem.top(w[None]))
     return problem.found(problem.exchanged(ends, sure=sure)[0])
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, ExplicitCovariance, Support
-from loadstone.covariance.symmetric import leading_pair, leading_pairs
+from loadstone.covariance.symmetric import leading_pairs
 from loadstone.solvers.renormalise import renormalise
 from loadstone.solvers.search.finish import Found
 
@@ -66,36 +66,6 @@ class Ends:
         if self.constraint.forced.size:
             worth[:, self.constraint.forced] = np.inf
         return worth
-
-    def stays(self, support: Support) -> Found | None:
-        """The best signed loadings on a support that fills all places, where a climb ends with them.
-
-        Most climbs of components that are refined together go nowhere else. The eigenvalue on
-        span{w without i, e_j} is above t where ``(t - a)(t - b) < c^2``, with a and b the variances
-        of the two directions and c what they share, or where b is: no root is taken.
-        """
-        A, forced, forbidden = self.A, self.constraint.forced, self.constraint.forbidden
-        value, v = leading_pair(A[support[:, None], support])
-        if v.sum() < 0:
-            v = -v
-        w = np.zeros(len(A), dtype=A.dtype)
-        w[support] = v
-        self._keep([support.tobytes()], w[None], np.array([value]))
-        image, variance = w @ A, A.diagonal()
-        leaving = np.setdiff1d(support, forced) if forced.size else support
-        if not leaving.size:
-            return Found(w, value)
-        worth = np.abs(image)
-        least = worth[leaving].min()
-        worth[support] = worth[forbidden] = -1
-        if worth.max() >= least:
-            return None
-        left, enough = w[leaving], value * self.gain
-        room = enough - value + left * left * (2 * value - enough - variance[leaving])
-        shared = image[:, None] - A[:, leaving] * left
-        gains = shared * shared > room * (enough - variance)[:, None]
-        gains[support] = gains[forbidden] = False
-        return None if gains.any() else Found(w, value)
 
     def polished(self, supports: Support) -> list[int]:
         """Alternate between the best loadings on each support and the best support for them."""
