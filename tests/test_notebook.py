@@ -32,6 +32,16 @@ def test_a_fitted_estimator_shows_its_loadings_with_names(wine):
     assert "sk-container-id" in diagram
 
 
+def test_a_share_that_many_loadings_flatter_is_not_shown_without_a_word(wine):
+    few = wine[:20]
+    for k, flattered in ((2, False), (3, True)):
+        model = SparsePCA(2, n_nonzero=k, standardize=True).fit(few)
+        assert (2 * k > len(few) / 4) == flattered
+        said = model._repr_mimebundle_()["text/html"].partition("</div>")[0]
+        assert ("cross_validated_recovery" in said) == flattered
+        assert (f"{2 * k} loadings fit to 20 samples" in said) == flattered
+
+
 def test_names_are_escaped_and_long_results_are_cut(wine):
     X = wine.rename(columns={"alcohol": NASTY})
     shown = EMPCA(1, n_nonzero=12, standardize=True).fit(X)._repr_html_()

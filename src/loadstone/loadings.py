@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: In sample, features in components that are more than this share of the samples fit anything.
+FITS_ANYTHING = 0.25
+
 
 class Stop(Enum):
     """Why a search ended; the value is the message a person reads."""

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.loadings import FITS_ANYTHING
+
 #: Components shown, and loadings of each.
 MAX_COMPONENTS = 6
 MAX_BARS = 8
@@ -56,7 +58,14 @@ def _sentence(components: Any, fitted: Mapping[str, Any]) -> str:
     if recovered is None or not np.isfinite(recovered[-1]):
         return f"{said}."
     verb = "recover" if n > 1 else "recovers"
-    return f"{said}, {verb} {100 * float(recovered[-1]):.3g} % of all features' variance."
+    share = f"{said}, {verb} {100 * float(recovered[-1]):.3g} % of all features' variance"
+    places, n_samples = int(np.count_nonzero(components)), fitted.get("n_samples_", np.nan)
+    if not places > FITS_ANYTHING * n_samples:
+        return f"{share}."
+    return (
+        f"{share} in sample, which {places} loadings fit to {n_samples:g} samples flatter; "
+        "<code>cross_validated_recovery(model, X)</code> tells the share of samples held out."
+    )
 
 
 def _card(j: int, w: Any, names: Any) -> str:

@@ -31,7 +31,9 @@ COMPONENTS: dict[str, Attribute] = {
     "recovered_variance_ratio_": Attribute(
         _EACH,
         "Share of the variance of all features that a regression on the scores of the first\n"
-        "1, 2, ... components recovers; never more than PCA does with as many.",
+        "1, 2, ... components recovers; never more than PCA does with as many. Flattered where\n"
+        "the components use more features than a quarter of the samples:\n"
+        "``cross_validated_recovery`` tells the share of samples that were held out.",
     ),
     "total_variance_": Attribute("float", "Trace of the covariance."),
     "orthogonality_violation_": Attribute(

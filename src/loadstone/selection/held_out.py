@@ -22,14 +22,13 @@ from loadstone.covariance.moments import Moments, accumulate_moments
 from loadstone.covariance.near_zero import data_covariance
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.reading import Reading, read_rows
+from loadstone.loadings import FITS_ANYTHING
 from loadstone.metrics import held_out_recovery
 from loadstone.selection.folds import Fold, HeldOut, checked_folds, refuse_weightless
 from loadstone.selection.wide_folds import WideFold
 
 #: Folds where none are given.
 N_FOLDS = 4
-#: In sample, features in components that are more than this share of the samples fit anything.
-LARGEST_SHARE = 0.25
 
 
 class HeldOutRecovery(NamedTuple):
@@ -42,7 +41,7 @@ class HeldOutRecovery(NamedTuple):
 def fits_anything(estimator: Any) -> bool:
     """Whether components use so many features that what they recover in sample says little."""
     n_samples = float(estimator.n_samples_)
-    return bool(estimator.cardinality_.sum() > LARGEST_SHARE * n_samples)
+    return bool(estimator.cardinality_.sum() > FITS_ANYTHING * n_samples)
 
 
 def cross_validated_recovery(
