@@ -49,10 +49,7 @@ def log_evidence(samples: Samples, state: State) -> float | None:
         matrix = with_one_noise(matrix, component.size)
     own = np.arange(component.size, len(matrix))
     matrix[own, own] += curvature
-    sign, log_determinant = np.linalg.slogdet(matrix)
-    if sign <= 0:
-        return None
-    value += prior + 0.5 * (len(matrix) * float(np.log(2.0 * np.pi)) - float(log_determinant))
+    value += prior + 0.5 * (len(matrix) * float(np.log(2.0 * np.pi)) - _log_determinant(matrix))
     return value if np.isfinite(value) else None
 
 
@@ -102,5 +99,15 @@ def _likelihood(
 
 def _log_density(C: Array, scatter: Array, n: float) -> float:
     """Of ``n`` samples with this scatter around their mean."""
-    log_determinant = float(np.linalg.slogdet(2.0 * np.pi * C)[1])
-    return -0.5 * (n * log_determinant + float(np.trace(np.linalg.solve(C, scatter))))
+    sd = np.sqrt(np.diagonal(C))
+    units = np.multiply.outer(sd, sd)
+    distance = float(np.trace(np.linalg.solve(C / units, scatter / units)))
+    constant = len(C) * float(np.log(2.0 * np.pi))
+    return -0.5 * (n * (_log_determinant(C) + constant) + distance)
+
+
+def _log_determinant(matrix: Array) -> float:
+    """Of a positive matrix whose entries may have very different units; NaN where it is not."""
+    sd = np.sqrt(np.diagonal(matrix))
+    sign, value = np.linalg.slogdet(matrix / np.multiply.outer(sd, sd))
+    return float(value) + 2.0 * float(np.log(sd).sum()) if sign > 0 else float("nan")
