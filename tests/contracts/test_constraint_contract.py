@@ -225,6 +225,18 @@ def test_filled_supports_leave_no_place_empty(constraint, d):
         assert support.size == constraint.largest_sum(np.ones(P)) or constraint.units(used)
 
 
+def test_places_are_filled_by_those_that_lose_least():
+    d = np.array([3.0, -5.0, -0.1, 0.0, -2.0, 0.0])
+    for k, expected in (
+        (1, [0]),
+        (2, [0, 3]),
+        (3, [0, 3, 5]),
+        (4, [0, 2, 3, 5]),
+        (5, [0, 2, 3, 4, 5]),
+    ):
+        assert filled_support(LoadingConstraint(6, k, nonnegative=True), d).tolist() == expected
+
+
 CARDINALITIES = [c for c in CONSTRAINTS if isinstance(c, LoadingConstraint)]
 
 

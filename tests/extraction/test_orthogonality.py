@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loadstone import SparsePCA
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.extraction.linear_constraints import Candidate
@@ -276,3 +277,15 @@ def test_what_few_features_leave_is_a_matrix():
     # Regress the first two features out of the others.
     rest = Z - Z[:, :2] @ np.linalg.lstsq(Z[:, :2], Z, rcond=None)[0]
     np.testing.assert_allclose(left.matrix, rest.T @ rest, atol=1e-10)
+
+
+def test_places_that_loadings_leave_empty_are_not_filled_in_the_order_of_the_features():
+    for seed in (2, 5, 15, 29, 52, 56):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(25, 10)) + rng.normal(size=(25, 1)) * (rng.random(10) < 0.4)
+        asked = {"n_nonzero": 4, "nonnegative": True, "orthogonality": "quasi", "refine": False}
+        here, moved = (
+            SparsePCA(4, **asked).fit(Y).explained_variance_.sum()
+            for Y in (X, X[:, rng.permutation(10)])
+        )
+        assert moved == pytest.approx(here, rel=1e-9)

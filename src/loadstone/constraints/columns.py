@@ -132,7 +132,7 @@ def filled_support(constraint: Constraint, direction: Array) -> Indices:
     """Support of the best loadings along ``direction``, with every place taken.
 
     Entries that are zero or of a sign that is not allowed would leave places empty;
-    they join last, the first ones first.
+    they join last, those that lose least first, and of equal ones the first.
     """
     signs = constraint.signs
     part = np.array(allowed_part(direction, signs), dtype=np.float64)
@@ -140,7 +140,12 @@ def filled_support(constraint: Constraint, direction: Array) -> Indices:
     least = SMALLEST * largest if largest > 0 else 1.0
     given = np.zeros(part.size) if signs is None else signs
     sides = np.where(given == 0, np.where(part < 0, -1, 1), given)
-    part = np.where(np.abs(part) < least, sides * least, part)
+    empty = np.abs(part) < least
+    if signs is not None and empty.any():
+        loss = np.maximum(-sides * direction, 0).astype(np.float64)
+        # Between a half of the least and all of it, which losses of any size are mapped to.
+        least = least * (1 - loss / (2 * max(float(loss.max()), np.finfo(np.float64).tiny)))
+    part = np.where(empty, sides * least, part)
     return np.sort(constraint.support(constraint.best_loading(part)))
 
 

@@ -16,7 +16,12 @@ import numpy as np
 from loadstone.constraints import Constraint, filled_support
 from loadstone.covariance import Array, Covariance, ExplicitCovariance
 from loadstone.covariance.symmetric import leading_pair
-from loadstone.extraction.linear_constraints import Candidate, scattered, solve_on_supports
+from loadstone.extraction.linear_constraints import (
+    Candidate,
+    n_places,
+    scattered,
+    solve_on_supports,
+)
 from loadstone.solvers.renormalise import cone_leading
 
 __all__ = ["climb_within_angle"]
@@ -26,6 +31,8 @@ _PENALTY_RATIO = 1.02
 # Power steps for loadings of given signs, and the change of direction that ends them.
 _MAX_STEPS = 1000
 _TURN = 1e-7
+#: What a feature that is not used yet counts for, beside the smallest loading.
+PROSPECTS = 1e-3
 # Penalties beyond this many times the largest variance have nothing left to change.
 _LARGEST_PENALTY = 1e8
 
@@ -50,7 +57,7 @@ def climb_within_angle(
 
     The constraint has to refit: loadings are optimised on their support.
     """
-    support = filled_support(constraint, start)
+    support = filled_support(constraint, _with_prospects(S, start, constraint))
     guess = start[support]
     best: Candidate | None = None
     seen: set[bytes] = set()
@@ -69,6 +76,18 @@ def climb_within_angle(
         if support.tobytes() in seen:
             break
     return best
+
+
+def _with_prospects(S: Covariance, start: Array, constraint: Constraint) -> Array:
+    """The start, and where it leaves places of given signs empty, what would join it, far below."""
+    used = np.count_nonzero(start)
+    if constraint.signs is None or used >= n_places(constraint):
+        return start
+    image = (S @ start).astype(np.float64)
+    largest = float(np.abs(image).max())
+    smallest = float(np.abs(start[start != 0]).min(initial=1.0))
+    scale = PROSPECTS * smallest / largest if largest > 0 else 0.0
+    return np.where(start != 0, start, scale * image)
 
 
 def _solve(
