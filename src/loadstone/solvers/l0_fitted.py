@@ -14,8 +14,8 @@ from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.sizes import all_needed
 from loadstone.solvers.fitted_model import FittedModel, shortfall
 from loadstone.solvers.incomplete_rows import imputed_rows
+from loadstone.solvers.l0_noise_fit import L0Fit
 from loadstone.solvers.l0_noise_model import NoiseModel
-from loadstone.solvers.l0_noise_search import L0Fit
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 

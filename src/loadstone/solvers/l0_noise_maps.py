@@ -15,12 +15,14 @@ import numpy as np
 
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_models.samples import Samples
-from loadstone.solvers.l0_noise_descent import Descent, L0Point, evaluated
+from loadstone.solvers.l0_noise_descent import Descent, L0Descent, L0Point, evaluated
 
 #: Sweeps over pairs of columns, candidates of one pair, and the largest shear in 1/sqrt(N).
 N_SWEEPS = 2
 MAX_CANDIDATES = 150
 MAX_SHEAR = 8.0
+#: Rounds of maps and descents at most.
+MAX_MAPS = 4
 
 
 def mapped(samples: Samples, point: L0Point, penalty: float) -> Array:
@@ -132,3 +134,18 @@ def _map_deviance(maps: Array, H: Array, K: Array) -> Array:
     explained = np.trace(np.linalg.solve(W, projected), axis1=1, axis2=2)
     result: Array = np.linalg.slogdet(W)[1] - explained
     return result
+
+
+def with_maps(solver: L0Descent, samples: Samples, penalty: float, descent: Descent) -> Descent:
+    """``descent`` continued from maps of its end as long as ``J`` falls."""
+    for _ in range(MAX_MAPS):
+        point = descent.point
+        if point.n_components < 2:
+            return descent
+        rival = solver(
+            samples, penalty, mapped(samples, point, penalty), point.noise, point.location
+        )
+        if not solver.is_lower(samples, rival, descent):
+            return descent
+        descent = rival
+    return descent

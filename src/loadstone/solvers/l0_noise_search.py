@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from loadstone.covariance.explicit import ExplicitCovariance, materialise
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.growth import Growth, is_small_with_holes
 from loadstone.solvers.factor_models.rounds import State
 from loadstone.solvers.factor_models.samples import Samples, samples_of
 from loadstone.solvers.factor_models.size_search import newest_is_null
@@ -28,7 +30,8 @@ from loadstone.solvers.factor_models.sizes import (
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
 from loadstone.solvers.factor_models.starts import joint_start
 from loadstone.solvers.l0_noise_descent import Descent, L0Descent, floor_term
-from loadstone.solvers.l0_noise_maps import mapped, on_canonical_axes
+from loadstone.solvers.l0_noise_fit import L0Fit
+from loadstone.solvers.l0_noise_maps import on_canonical_axes, with_maps
 from loadstone.solvers.l0_noise_prune import without_doubtful
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
@@ -43,8 +46,6 @@ SETTLED, MANY_VALUES = 1e-7, 1e5
 #: A kind of noise is given up that is behind another, whose search has ended, by this many
 #: gains of its last component.
 HOPELESS = 5.0
-#: Rounds of maps and descents at most.
-MAX_MAPS = 4
 #: Probability from which on a loading of the variational model is part of a start.
 START_INCLUSION = 0.2
 #: How close a start of many values is settled.
@@ -64,45 +65,6 @@ ROW = np.dtype(
 )
 #: Told of every descent (noise, components asked for, descent); returns whether to stop.
 OnDescent = Callable[[str, int, Descent], bool]
-
-
-@dataclass(frozen=True, kw_only=True)
-class L0Fit:
-    """A fitted l0 model, components by decreasing strength.
-
-    Attributes
-    ----------
-    model : FactorModel
-    location : ndarray of shape (n_features,)
-        Mean relative to the column means.
-    noise : {"free", "shared"}
-    penalty : float
-        ``h`` of one entry.
-    deviance, criterion : float
-        Minus twice the log-likelihood per sample (without constant), and what was minimised:
-        that plus the price of the entries, and the floor of the noise.
-    table : structured ndarray
-        The best model of every size and kind of noise.
-    best : int
-        Its row of the chosen model.
-    objective : ndarray
-        ``J`` along the descent to the chosen model; never rises.
-    stop : Stop
-    most : int
-        How many components the data can have.
-    """
-
-    model: FactorModel
-    location: Array
-    noise: str
-    penalty: float
-    deviance: float
-    criterion: float
-    table: Array
-    best: int
-    objective: Array
-    stop: Stop
-    most: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +124,37 @@ class L0Search:
                     walk.visit(r, state, on_descent)
             if any(w.stopped for w in walks) or (wanted is None and all(w.done for w in walks)):
                 break
+        if wanted is None and last < MAX_COMPONENTS and is_small_with_holes(samples):
+            self._visit_from_above(samples, walks, last, on_descent)
         return self._chosen(walks, wanted, held_out)
+
+    def _visit_from_above(
+        self, samples: Samples, walks: list[_Walk], last: int, on_descent: OnDescent | None
+    ) -> None:
+        """Start from models that had all components at once, until two in a row do not pay.
+
+        Parts of a whole have next to no noise once enough components are there, and little to
+        gain before.
+        """
+        if any(walk.stopped for walk in walks):
+            return
+        in_vain, best = 0, min(walks, key=lambda walk: walk.lowest)
+        smallest = min(best.best, key=lambda r: self.criterion(samples, best.kind, best.best[r]))
+        for state in islice(self._growth(samples).from_above(samples, last), last - smallest):
+            before = min(walk.lowest for walk in walks)
+            for walk in walks:
+                walk.visit(state.n_components, state, on_descent)
+            pays = min(walk.lowest for walk in walks) < before - TIE * (1.0 + abs(before))
+            in_vain = 0 if pays else in_vain + 1
+            if in_vain == PATIENCE or any(walk.stopped for walk in walks):
+                return
+
+    def _growth(self, samples: Samples) -> Growth:
+        """The variational search that starts come from."""
+        # Pooled noise suits both kinds; free noise alone must not depend on units.
+        noise = "free" if self.noise == "free" else "pooled"
+        tol = START_TOL if samples.counts.sum() > MANY_VALUES else SparseFactors.tol
+        return SparseFactors(noise=noise, tol=tol).growth()
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -185,11 +177,7 @@ class L0Search:
         """Variational models of 0, 1, 2, ... components, as long as there are any."""
         state: State | None = None
         if _is_counted(data):
-            # Pooled noise suits both kinds; free noise alone must not depend on units.
-            noise = "free" if self.noise == "free" else "pooled"
-            tol = START_TOL if samples.counts.sum() > MANY_VALUES else SparseFactors.tol
-            search = SparseFactors(noise=noise, tol=tol).growth()
-            for state in search.sequence(samples, smallest=smallest):
+            for state in self._growth(samples).sequence(samples, smallest=smallest):
                 yield state
                 # Once the variational search finds nothing more, it has no start to offer.
                 if newest_is_null(state):
@@ -237,7 +225,7 @@ class L0Search:
             starts.append((W, 1.0 / state.noise.precision[0], location))
         penalty = self.price(samples, r)
         found = [
-            _with_maps(solver, samples, penalty, solver(samples, penalty, *start))
+            with_maps(solver, samples, penalty, solver(samples, penalty, *start))
             for start in starts
         ]
         return min(found, key=lambda d: self.criterion(samples, kind, d))
@@ -333,18 +321,3 @@ class _Walk:
         self.done = self.in_vain >= PATIENCE
         if on_descent is not None:
             self.stopped = bool(on_descent(self.kind, r, descent))
-
-
-def _with_maps(solver: L0Descent, samples: Samples, penalty: float, descent: Descent) -> Descent:
-    """``descent`` continued from maps of its end as long as ``J`` falls."""
-    for _ in range(MAX_MAPS):
-        point = descent.point
-        if point.n_components < 2:
-            return descent
-        rival = solver(
-            samples, penalty, mapped(samples, point, penalty), point.noise, point.location
-        )
-        if not solver.is_lower(samples, rival, descent):
-            return descent
-        descent = rival
-    return descent

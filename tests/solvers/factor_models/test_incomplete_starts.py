@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from loadstone import SparseProbabilisticPCA
+from loadstone import SparseNoisyPCA, SparseProbabilisticPCA
 from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
@@ -78,3 +78,14 @@ def test_parts_of_a_whole_are_seen_through_holes():
 def test_all_components_are_not_forced_on_factors_with_holes():
     X, _ = factors(200, 0.2, holes=0.2)
     assert SparseFactors()(incomplete_observations(X, np.ones(200))[0]).model.n_components == 2
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_the_l0_search_sees_parts_of_a_whole_through_holes(seed):
+    # One component at a time it stopped at three of them, with an error as large as the data.
+    X, Y = composition(seed)
+    model = SparseNoisyPCA().fit(Y)
+    assert model.n_components_ == 6
+    alone = np.isnan(Y).sum(axis=1) == 1
+    gone = np.isnan(Y) & alone[:, None]
+    assert np.sqrt(np.mean((model.impute(Y) - X)[gone] ** 2)) < 0.02
