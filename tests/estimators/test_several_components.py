@@ -1,6 +1,7 @@
 """Several components: how they relate, are refined, and are extended."""
 
 import csv
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -319,3 +320,18 @@ def test_the_first_of_disjoint_components_has_what_is_forced(k, refine):
     asked = {"n_nonzero": k, "forced": [1], "orthogonality": "disjoint", "refine": refine}
     model = SparsePCA(2, **asked).fit(X)
     np.testing.assert_array_equal(model.components_[:, 1] != 0, [True, False])
+
+
+@pytest.mark.parametrize("seed", [166, 257, 745, 1328])
+def test_more_components_than_features_that_are_allowed_use_no_others(seed):
+    # Nothing is left of the allowed features but rounding, which may be below zero.
+    rng = np.random.default_rng(seed)
+    n_features, n_samples = int(rng.integers(4, 9)), int(rng.integers(5, 12))
+    whole = seed % 2
+    X = rng.integers(-2, 3, size=(n_samples, n_features)).astype(float)
+    X = X if whole else np.random.default_rng(seed).standard_normal((n_samples, n_features))
+    for forbidden in combinations(range(n_features), n_features // 2):
+        model = SparsePCA(n_features, n_nonzero=3, nonnegative=True, forbidden=forbidden)
+        with pytest.warns(UserWarning, match="fewer than asked for"):
+            model.fit(X)
+        assert not model.components_[:, forbidden].any()

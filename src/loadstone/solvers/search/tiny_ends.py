@@ -234,7 +234,8 @@ class Ends:
             mask[np.arange(rows.size)[:, None], supports[rows]] = 1
             V, reached = self.powered(mask / np.sqrt(self.k), mask)
             # All of them together may cancel; the feature that varies most does not.
-            variance = self.A.diagonal() * mask
+            # Where nothing is left of any, rounding may be below zero, and a feature outside above.
+            variance = np.where(mask > 0, self.A.diagonal(), -np.inf)
             low = np.flatnonzero(reached < variance.max(axis=1))
             if low.size:
                 V[low] = 0
