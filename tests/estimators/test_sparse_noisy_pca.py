@@ -316,3 +316,11 @@ def test_first_component_of_wide_data_along_the_path():
     # The paper's dot on Fig. 6: BIC keeps about 2700 genes and .139 of the variance.
     assert 2000 < model.cardinality_[0] < 3500
     assert model.explained_variance_ratio_[0] == pytest.approx(0.139, abs=0.004)
+
+
+def test_components_of_the_same_features_are_turned_until_one_needs_fewer():
+    # A rotation of two such components is as likely and can leave a feature out of one of them.
+    X = np.random.default_rng(20).standard_normal((6, 4))
+    model = SparseNoisyPCA(3, noise="shared").fit(X)
+    supports = [tuple(np.flatnonzero(w)) for w in model.components_]
+    assert len(set(supports)) == len(supports)

@@ -107,7 +107,9 @@ def _spans_all(given, models):
     """
     joint = [m for m in models if type(m).__name__ == "NSPCA"]
     objectives = [m.objective_[0][-1] for m in joint if len(m.objective_) and len(m.objective_[0])]
-    together = len(objectives) == 2 and np.isclose(*objectives, rtol=64 * _eps(given.dense.dtype))
+    # Searches settle within the tolerance they were given.
+    close = max(64 * _eps(given.dense.dtype), *(m.tol for m in joint), 0.0)
+    together = len(objectives) == 2 and np.isclose(*objectives, rtol=close)
     if not together and models[0].get_params().get("objective") != "recovery":
         return False
     return any(_rank(C) <= models[0].n_components_ for C in _covariances(given, models[0]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from loadstone import GreedyPCA
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance, covariance_of
-from loadstone.solvers.greedy import Greedy, greedy_path
+from loadstone.solvers.greedy import Greedy, _unit, greedy_path
 from real_data import arrays
 
 
@@ -158,3 +158,9 @@ def test_more_components_than_directions_take_what_rounding_left():
             warnings.simplefilter("ignore")
             model = GreedyPCA(50, forbidden=[0], direction="forward-backward").fit(X)
         assert 1 <= len(model.components_) <= 6
+
+
+def test_directions_whose_squares_vanish_have_a_length():
+    image = np.array([0.0, 0.0, 8e-165])
+    np.testing.assert_array_equal(_unit(image, image > 0), [0, 0, 1])
+    np.testing.assert_allclose(_unit(np.array([3e-200, 4e-200]), image[:2] > 0), [0.6, 0.8])

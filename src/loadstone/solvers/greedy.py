@@ -255,8 +255,9 @@ def _shrink(S: Covariance, constraint: LoadingConstraint) -> tuple[Array, Array]
 
 def _unit(w: Array, support: Array) -> Array:
     """``w`` at length one; where no variance is left, equal loadings on the support."""
-    if not w.any():
-        w = support.astype(w.dtype)
+    largest = np.abs(w).max(initial=0.0)
+    # The squares of tiny numbers vanish where the numbers do not.
+    w = w / largest if largest >= np.finfo(w.dtype).tiny else support.astype(w.dtype)
     result: Array = w / np.linalg.norm(w)
     return result
 

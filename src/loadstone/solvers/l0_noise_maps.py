@@ -142,9 +142,11 @@ def with_maps(solver: L0Descent, samples: Samples, penalty: float, descent: Desc
         point = descent.point
         if point.n_components < 2:
             return descent
-        rival = solver(
-            samples, penalty, mapped(samples, point, penalty), point.noise, point.location
-        )
+        G = mapped(samples, point, penalty)
+        rival = solver(samples, penalty, G, point.noise, point.location)
+        if not solver.is_lower(samples, rival, descent) and np.count_nonzero(G) < point.n_nonzero:
+            # Steps with the scores held fixed may let an entry in again that a turn had saved.
+            rival = solver(samples, penalty, G, point.noise, point.location, keep=G != 0)
         if not solver.is_lower(samples, rival, descent):
             return descent
         descent = rival
