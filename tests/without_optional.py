@@ -25,6 +25,7 @@ OPTIONAL = frozenset(
         "mpmath",
         "pandas",
         "polars",
+        "pyreadstat",
         "pyarrow",
         "rich",
         "selenium",

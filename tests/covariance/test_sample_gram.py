@@ -121,6 +121,24 @@ def test_eigenpairs_of_a_deflated_covariance_come_from_the_samples(rule):
     np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-8)
 
 
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
+@pytest.mark.parametrize("rule", ["schur", "projection", "hotelling"])
+def test_eigenpairs_of_a_deflated_covariance_do_not_hang_on_the_unit(rule, unit):
+    X = (unit * wide()).astype(np.float32)
+    S, matrix = wide_covariance(X), dense(X.astype(float))
+    w = np.zeros(90)
+    w[[3, 9, 40, 60]] = 0.5
+    Sw = matrix @ w
+    P = np.eye(90) - np.outer(w, w)
+    expected = {
+        "schur": matrix - np.outer(Sw, Sw) / (w @ Sw),
+        "hotelling": matrix - (w @ Sw) * np.outer(w, w),
+        "projection": P @ matrix @ P,
+    }[rule]
+    values = leading_eigenpairs(deflate(S, w.astype(np.float32), rule), 3)[0]
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(expected)[::-1][:3], rtol=1e-4)
+
+
 def test_scores_say_what_components_recover_of_all_features():
     X = wide()
     S, matrix = wide_covariance(X), dense(X)

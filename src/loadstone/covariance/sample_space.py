@@ -65,14 +65,17 @@ def lies_in_samples(S: Covariance) -> bool:
 def sample_space(S: Covariance) -> SampleSpace:
     """All eigenpairs above rounding; one pass where ``S`` is deflated, none where it is not."""
     if isinstance(S, SampleGram):
-        U, C = np.empty((S.n_features, 0), dtype=S.dtype), np.empty((0, 0))
+        U, C, unit = np.empty((S.n_features, 0), dtype=S.dtype), np.empty((0, 0)), np.empty(0)
         base, small = S, S.gram
     else:
         assert isinstance(S, DeflatedCovariance)
         assert isinstance(S.base, SampleGram)
-        base, U, C = S.base, S.U, np.asarray(S.C, dtype=np.float64)
-        cross = np.asarray(base.scores(U), dtype=np.float64)
+        base, U = S.base, S.U
         inner = U.T.astype(np.float64) @ U.astype(np.float64)
+        unit = _common_unit(base.gram, inner)
+        C = np.asarray(S.C, dtype=np.float64) / np.multiply.outer(unit, unit)
+        cross = np.asarray(base.scores(U), dtype=np.float64) * unit
+        inner = inner * np.multiply.outer(unit, unit)
         small = np.block([[base.gram, cross], [cross.T, inner]])
     n = base.n_rows
     lengths, Q = np.linalg.eigh((small + small.T) / 2)
@@ -82,4 +85,17 @@ def sample_space(S: Covariance) -> SampleSpace:
     middle = block_diag(np.eye(n), -C) if C.size else np.eye(n)
     values, A = np.linalg.eigh(half.T @ middle @ half)
     values, A = values[::-1], (Q[:, solid] / root) @ A[:, ::-1]
-    return SampleSpace(base, values, A[:n], U, A[n:])
+    return SampleSpace(base, values, A[:n], U, unit[:, None] * A[n:])
+
+
+def _common_unit(gram: Array, inner: Array) -> Array:
+    """Factors that make what was deflated as long as the longest sample.
+
+    Loadings have no unit and their covariances have that of squares: beside them, in another unit
+    than one, the samples themselves would count as rounding.
+    """
+    lengths = np.sqrt(inner.diagonal())
+    factors: Array = np.sqrt(gram.diagonal().max(initial=0.0)) / np.where(
+        lengths > 0, lengths, np.inf
+    )
+    return factors
