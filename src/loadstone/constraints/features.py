@@ -52,7 +52,7 @@ def as_features(what: str, features: Iterable[int] | Indices, n_features: int) -
     """
     if features is NONE:
         return NONE
-    numbers: Array = np.asarray(listed(what, features, n_features) if n_features else features)
+    numbers: Array = np.asarray(listed(what, features, n_features))
     if not numbers.size:
         return NONE
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
