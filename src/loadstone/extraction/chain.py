@@ -14,12 +14,20 @@ from typing import Any
 import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
-from loadstone.covariance import Array, Covariance, ExplicitCovariance, deflate, leading_eigenpairs
+from loadstone.covariance import (
+    Array,
+    Covariance,
+    ExplicitCovariance,
+    deflate,
+    leading_eigenpairs,
+    score_moments,
+)
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
 from loadstone.extraction.plan import Extraction, Plan
 from loadstone.loadings import Loadings, Stop, distinct_supports
-from loadstone.metrics import regressed_variance, total_variance
+from loadstone.metrics import total_variance
+from loadstone.metrics.explained_variance import adds_from_scores, unexplained_from_scores
 from loadstone.solvers.portfolio import Portfolio
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
@@ -30,10 +38,15 @@ from loadstone.solvers.search.tiny import is_tiny
 NEGLIGIBLE = 1e-10
 #: Smallest singular value with which components span all directions there are.
 SPANS = 1e-6
+#: Components that add nothing and are passed over, at least, before the search is given up.
+PASSED = 8
 #: Candidates of a solver that are renormalised before the best is chosen.
 RENORMALISED = 16
 #: Entries up to which it takes longer to look for zeros than to compare them.
 SMALL = 4096
+
+#: Why there are fewer components than asked for.
+NOTHING_LEFT = "no direction with any variance is left"
 
 #: For who does not draw: a stream of its own takes as long as a small step.
 UNASKED = np.random.default_rng(0)
@@ -53,7 +66,7 @@ class Chains:
     starts: Array | None = None
     searched: dict[tuple[Any, ...], Loadings] = field(default_factory=dict)
     deflated: dict[bytes, Covariance] = field(default_factory=dict)
-    unexplained: dict[bytes, float] = field(default_factory=dict)
+    moments: dict[bytes, tuple[Array, Array]] = field(default_factory=dict)
 
     @cached_property
     def solvers(self) -> list[Solver[Any]]:
@@ -84,17 +97,19 @@ class Chains:
     ) -> Extraction:
         """One component for each constraint, those of ``begin`` first."""
         W, left = self._begun(begin)
+        # Components, and what added nothing to them.
+        removed = W
         searches: list[Loadings] = []
         exhausted = None
         negligible = self.negligible
         shares_features = begin is not None
-        for index in range(W.shape[1], len(self.constraints)):
+        while (index := W.shape[1]) < len(self.constraints):
             # A sparse component need not lie in the range of S, so deflation alone never ends.
             if index and self._nothing_left(W, left[-1]):
-                exhausted = "no direction with any variance is left"
+                exhausted = NOTHING_LEFT
                 break
             said: list[Loadings] = []
-            search = self._searching(index, level, W, left[-1], said)
+            search = self._searching(index, level, removed, left[-1], said)
             best = (
                 None if shares_features else self._free_and_disjoint(rule, index, W, left, search)
             )
@@ -104,10 +119,19 @@ class Chains:
             if best is None or not best.value > negligible:
                 exhausted = rule.exhausted(W)
                 break
+            removed = np.concatenate([removed, best.w[:, None]], axis=1)
+            if index and not self._adds(W, best.w):
+                passed = removed.shape[1] - index
+                if self._may_be_all(W) or passed > max(PASSED, len(self.constraints)):
+                    exhausted = NOTHING_LEFT
+                    break
+                if self.counts_added(rule):
+                    left[-1] = self._deflated(left[-1], removed)
+                    continue
             searches.append(said[0] if said else _enumerated(best))
             W = np.concatenate([W, best.w[:, None]], axis=1)
             if index + 1 < len(self.constraints):
-                left.append(self._deflated(left[-1], W))
+                left.append(self._deflated(left[-1], removed))
             asked_to_stop = report is not None and report(index, searches[-1])
             if asked_to_stop or searches[-1].stop is Stop.CALLBACK:
                 break
@@ -122,10 +146,34 @@ class Chains:
             return True
         if self.plan.deflation == "schur" and isinstance(self.S, ExplicitCovariance):
             return total_variance(left) <= self.negligible
+        unexplained, rounding = unexplained_from_scores(self.S, *self._moments(W))
+        return unexplained + rounding <= self.negligible
+
+    def _may_be_all(self, W: Array) -> bool:
+        """Whether it is only rounding that keeps components from explaining all there is."""
+        unexplained, rounding = unexplained_from_scores(self.S, *self._moments(W))
+        return unexplained <= self.negligible + rounding
+
+    def _adds(self, W: Array, w: Array) -> bool:
+        """Whether a component explains anything that those before it do not.
+
+        Schur's deflation leaves nothing else, after the others there is more: projection leaves
+        a copy of a feature, whose scores are known.
+        """
+        if self.plan.deflation == "schur":
+            return True
+        together = np.concatenate([W, w[:, None]], axis=1)
+        return bool(adds_from_scores(self.S, self._moments(together)[0])[-1])
+
+    def _moments(self, W: Array) -> tuple[Array, Array]:
         key = key_of(W)
-        if key not in self.unexplained:
-            self.unexplained[key] = total_variance(self.S) - regressed_variance(self.S, W)
-        return self.unexplained[key] <= self.negligible
+        if key not in self.moments:
+            self.moments[key] = score_moments(self.S, W)
+        return self.moments[key]
+
+    def counts_added(self, rule: Orthogonality) -> bool:
+        """Whether what a component adds is sought, not the variance it has by itself."""
+        return rule.kind in ("none", "quasi") and self.plan.objective != "sum"
 
     def _free_and_disjoint(
         self, rule: Orthogonality, index: int, W: Array, left: list[Covariance], search: Search

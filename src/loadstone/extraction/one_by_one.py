@@ -22,7 +22,7 @@ from loadstone.extraction.plan import Extraction, Plan, RefusedConstraintError
 from loadstone.extraction.refine import refine
 from loadstone.extraction.warm import is_disjoint, warm_refine
 from loadstone.loadings import Loadings, Stop
-from loadstone.metrics import total_variance
+from loadstone.metrics import adds_variance, total_variance
 from loadstone.solvers.search.restricted import formed_where_few
 
 __all__ = ["Extraction", "Plan", "RefusedConstraintError", "one_by_one"]
@@ -83,8 +83,16 @@ def one_by_one(
     else:
         found = chains.follow(plan.orthogonality, report=report)
         kept = constraints[: found.matrix.shape[1]]
-        found = _replaced(found, warm_refine(S, found.matrix, kept, plan.orthogonality).loadings)
+        refined = warm_refine(S, found.matrix, kept, plan.orthogonality).loadings
+        if chains.counts_added(plan.orthogonality):
+            refined = _that_add(S, refined)
+        found = _replaced(found, refined, plan.orthogonality)
     return found if plan.refine == "warm" else _searched_again(chains, found)
+
+
+def _that_add(S: Covariance, W: Array) -> Array:
+    """Components up to the last that adds variance: others may have taken what it had."""
+    return W[:, : int(np.flatnonzero(adds_variance(S, W)).max(initial=-1)) + 1]
 
 
 def _nested(chains: Chains, report: Report | None) -> Extraction:

@@ -78,9 +78,22 @@ def adjusted_from_scores(G: Array) -> Array:
 
 def adds_variance(S: Covariance, loadings: Array) -> Array:
     """Which components explain anything that those before them do not, as a mask."""
-    eps = float(np.finfo(S.dtype).eps)
-    negligible = max(1e-10, 100 * eps) * total_variance(S)
-    return np.asarray(adjusted_variance(S, loadings) > negligible)
+    return adds_from_scores(S, score_covariance(S, loadings))
+
+
+def adds_from_scores(S: Covariance, G: Array) -> Array:
+    """The same from the covariance ``G`` of the scores.
+
+    Rounding of ``G`` counts as often as a combination of earlier scores uses them.
+    """
+    eps, total = float(np.finfo(S.dtype).eps), total_variance(S)
+    adjusted = adjusted_from_scores(G)
+    adds = adjusted > max(1e-10, 100 * eps) * total
+    for j in np.flatnonzero(adds):
+        before = np.flatnonzero(adds[:j])
+        use = np.linalg.lstsq(G[np.ix_(before, before)], G[before, j], rcond=None)[0]
+        adds[j] = adjusted[j] > 10 * eps * total * (1 + float(use @ use))
+    return np.asarray(adds)
 
 
 def span_variance(S: Covariance, loadings: Array) -> float:
@@ -97,9 +110,27 @@ def regressed_variance(S: Covariance, loadings: Array) -> float:
     the components.
     """
     check_loadings(S, loadings)
-    G, M = score_moments(S, loadings)
-    inverse = pseudo_inverse(G, 1e3 * float(np.finfo(S.dtype).eps))
-    return float(np.sum(inverse * M))
+    return _regressed(S, *score_moments(S, loadings))[0]
+
+
+def unexplained_from_scores(S: Covariance, G: Array, M: Array) -> tuple[float, float]:
+    """Variance of all features that a regression on the scores leaves, and how exact that is.
+
+    ``G`` and ``M`` are the moments of the scores. Scores that are nearly dependent say little of
+    what is left: the second number is how far rounding may have moved the first one.
+    """
+    explained, condition = _regressed(S, G, M)
+    total = total_variance(S)
+    return total - explained, 10 * float(np.finfo(S.dtype).eps) * condition * total
+
+
+def _regressed(S: Covariance, G: Array, M: Array) -> tuple[float, float]:
+    """What scores explain of all features, and the condition of those that are independent."""
+    rcond = 1e3 * float(np.finfo(S.dtype).eps)
+    size = np.abs(np.linalg.eigvalsh(G))
+    independent = size[size > rcond * size.max(initial=0.0)]
+    condition = float(independent.max() / independent.min()) if independent.size else 1.0
+    return float(np.sum(pseudo_inverse(G, rcond) * M)), condition
 
 
 def total_variance(S: Covariance) -> float:
