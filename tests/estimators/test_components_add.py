@@ -80,3 +80,14 @@ def test_rounding_of_nearly_dependent_scores_is_no_component(seed, dtype):
             model = estimator.fit(X)
         assert len(model.components_) < n
         assert (added(X, model.components_) > negligible / 2).all(), estimator
+
+
+def test_rounding_of_nonnegative_loadings_uses_no_feature():
+    # The first component has both copies; rounding left one of them to the second.
+    rng = np.random.default_rng(29)
+    X = rng.normal(size=(int(rng.integers(4, 30)), 2)) @ np.array([[1.0, 0, 1], [0, 1, 0]])
+    for seed in range(3):
+        turned = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(X), len(X))))[0] @ X
+        model = ExactSparsePCA(2, n_nonzero=2, nonnegative=True).fit(turned)
+        sizes = np.abs(model.components_[model.components_ != 0])
+        assert sizes.min() > 1e-14

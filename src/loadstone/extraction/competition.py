@@ -89,12 +89,19 @@ def _without_forced(constraint: Constraint, used: Array) -> Constraint:
 
 
 def signed(loadings: Array, constraints: Sequence[Constraint]) -> Array:
-    """The one sign rule: the largest absolute loading is positive, where ``-w`` is allowed too."""
+    """The one sign rule: the largest absolute loading is positive, where ``-w`` is allowed too.
+
+    Loadings of a given sign that end at zero may end beside it: rounding of the largest one is
+    no use of a feature.
+    """
     result: Array = loadings.copy()
+    rounding = float(np.finfo(result.dtype).eps)
     for w, constraint in zip(result.T, constraints[: result.shape[1]], strict=True):
         free = constraint.signs is None or constraint.allows(-w)
         if free and w[np.argmax(np.abs(w))] < 0:
             w *= -1
+        if constraint.signs is not None:
+            w[(constraint.signs != 0) & (np.abs(w) < rounding * np.abs(w).max())] = 0
     # Adding zero turns -0.0, which prints oddly, into 0.0.
     result += 0
     return result
