@@ -12,6 +12,8 @@ def main() -> None:
     """Run the command line, or say in one sentence what it needs."""
     try:
         from loadstone.commands.app import app
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRA:

@@ -49,12 +49,11 @@ def test_values_whose_covariance_nobody_knows_leave_it_out(kind, value):
         Y = pytest.importorskip("dask.array", reason="a Dask array needs Dask").from_array(
             Y, chunks=(10, -1)
         )
-    if kind == "array" and np.isnan(value):
+    if np.isnan(value):
         with pytest.raises(ValueError, match="contains NaN"):
             summarise(MODEL, Y)
     else:
-        found = summarise(MODEL, Y)
-        assert found["pca"] is None or value == 1e300
+        json.dumps(summarise(MODEL, Y), allow_nan=False)
 
 
 def test_frames_of_dask_are_taken():

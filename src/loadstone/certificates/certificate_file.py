@@ -25,6 +25,7 @@ from loadstone.files.errors import MissingFileError
 from loadstone.files.npy_arrays import DamagedError
 from loadstone.files.npz_json import decode, encode
 from loadstone.files.own_archive import checked, damaged, json_of, read_own, write_own
+from loadstone.files.reachable import is_at_hand
 
 #: Formats 1 and 2 did not say what they are about and stored claims that nobody could check.
 FORMAT = 3
@@ -148,7 +149,7 @@ def stored_parts(
     ``names`` are the array of the version and one that no other file has.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_at_hand(path):
         msg = f"there is no certificate file {path}"
         raise MissingFileError(msg)
     with damaged(path, "save the certificate again", CertificateError):

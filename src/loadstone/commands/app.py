@@ -156,7 +156,10 @@ def covariance(
     readings: list[Reading],
     terminal: Terminal,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="NPZ file to write.", rich_help_panel=OUTPUT)
+        Path,
+        typer.Option(
+            "--output", "-o", readable=False, help="NPZ file to write.", rich_help_panel=OUTPUT
+        ),
     ] = Path("covariance.npz"),
     force: Force = False,
 ) -> None:
@@ -179,7 +182,10 @@ def transform(
     reading: Reading,
     terminal: Terminal,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="CSV file to write.", rich_help_panel=OUTPUT)
+        Path,
+        typer.Option(
+            "--output", "-o", readable=False, help="CSV file to write.", rich_help_panel=OUTPUT
+        ),
     ] = Path("scores.csv"),
     force: Force = False,
 ) -> None:
@@ -205,6 +211,7 @@ def certify(
         typer.Option(
             "--output",
             "-o",
+            readable=False,
             help="Folder to write certificate_1.npz, ... to.",
             rich_help_panel=OUTPUT,
         ),
@@ -222,7 +229,9 @@ def certify(
 def verify(
     certificate: Annotated[
         Path,
-        typer.Argument(metavar="CERT", help="A certificate, or a model with certificates."),
+        typer.Argument(
+            metavar="CERT", readable=False, help="A certificate, or a model with certificates."
+        ),
     ],
     reading: Reading,
     terminal: Terminal,
@@ -266,7 +275,8 @@ def report(
     pictures: Pictures,
     terminal: Terminal,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="HTML file.", rich_help_panel=OUTPUT)
+        Path,
+        typer.Option("--output", "-o", readable=False, help="HTML file.", rich_help_panel=OUTPUT),
     ] = Path("report.html"),
     with_path: WithPath = False,
     force: Force = False,

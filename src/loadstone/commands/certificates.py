@@ -202,8 +202,13 @@ def _with_data(
     from loadstone.certificates.joint_file import load_joint
     from loadstone.covariance.sample import SampleCovariance
     from loadstone.covariance.sample_file import is_sample_file
+    from loadstone.files.errors import MissingFileError
     from loadstone.files.own_archive import damaged, read_own
+    from loadstone.files.reachable import is_at_hand
 
+    if not is_at_hand(file):
+        msg = f"there is no certificate file {file}; loadstone certify --output writes them"
+        raise MissingFileError(msg)
     with damaged(file, "save the certificate again", CertificateError):
         is_model = bool(read_own(file, lambda name: name == "loadstone_json"))
         is_joint = bool(read_own(file, lambda name: name == "joint_format"))

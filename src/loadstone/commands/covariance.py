@@ -36,7 +36,7 @@ def covariance(
     terminal: Terminal, readings: Sequence[Reading], output: Path, *, force: bool
 ) -> None:
     """Add up files, of which one at a time is in memory, and save the covariance."""
-    refuse_existing([output], force=force)
+    refuse_existing([output], force=force, inputs=[reading.file for reading in readings])
     total: SampleCovariance | None = None
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         for reading in readings:
@@ -77,7 +77,11 @@ def fit_covariance(terminal: Terminal, request: Request) -> None:
     _refuse_options_for_rows(request.reading)
     request.restriction.refuse_conflicts(request.options, with_path=request.with_path)
     names = ["loadings.csv", "model.npz", *(["report.html"] * request.with_report)]
-    refuse_existing([request.folder / name for name in names], force=request.force)
+    refuse_existing(
+        [request.folder / name for name in names],
+        force=request.force,
+        inputs=[request.reading.file, *request.restriction.files, *request.pictures.files],
+    )
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")
         C = SampleCovariance.load(request.reading.file)

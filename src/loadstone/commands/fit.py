@@ -69,7 +69,7 @@ def fit(terminal: Terminal, request: Request) -> None:
     refuse_existing(
         [request.folder / name for name in RESULTS],
         force=True,
-        inputs=[request.reading.file, *request.restriction.files],
+        inputs=[request.reading.file, *request.restriction.files, *request.pictures.files],
     )
     refuse_foreign(request.folder, RESULTS, force=request.force)
     with stages(terminal.err, quiet=terminal.quiet) as steps:

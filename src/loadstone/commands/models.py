@@ -48,7 +48,8 @@ def report(
     force: bool,
 ) -> None:
     """Write the report of a model on the data it was fitted to."""
-    refuse_existing([output], force=force, inputs=[model_file, reading.file])
+    inputs = [model_file, reading.file, *pictures.files]
+    refuse_existing([output], force=force, inputs=inputs)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
         drawn = pictures.of(table.feature_names, table.X.shape[1])

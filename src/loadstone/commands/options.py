@@ -19,6 +19,8 @@ DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
+        # Whoever opens a file says why that cannot be, where Typer speaks of a wrong option.
+        readable=False,
         help="Samples in rows: CSV, TSV, XLSX, ODS, Parquet, Feather, Arrow, JSON lines, Stata, "
         "SPSS, NPY, NPZ, MTX or H5AD.",
     ),
@@ -26,11 +28,14 @@ DataFile = Annotated[
 DataFiles = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILES...", help="Files with the same features, or covariances summed up before."
+        metavar="FILES...",
+        readable=False,
+        help="Files with the same features, or covariances summed up before.",
     ),
 ]
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="The model.npz that loadstone fit wrote.")
+    Path,
+    typer.Argument(metavar="MODEL", readable=False, help="The model.npz that loadstone fit wrote."),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -170,6 +175,7 @@ SignsFile = Annotated[
     typer.Option(
         "--signs",
         metavar="FILE",
+        readable=False,
         help="Give some features a sign: a CSV or TSV file with the columns feature and sign "
         "(+ or -).",
     ),
@@ -249,7 +255,11 @@ FeatureAxis = Annotated[
 Folder = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Folder; by default FILE-loadstone.", rich_help_panel=OUTPUT
+        "--output",
+        "-o",
+        readable=False,
+        help="Folder; by default FILE-loadstone.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 PathFolder = Annotated[
@@ -257,6 +267,7 @@ PathFolder = Annotated[
     typer.Option(
         "--output",
         "-o",
+        readable=False,
         help="Folder for path.csv and path.png; by default FILE-path.",
         rich_help_panel=OUTPUT,
     ),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from loadstone.commands.options import FeatureAxis, ImageShape
 from loadstone.files.errors import MissingFileError, OptionError
+from loadstone.files.reachable import is_at_hand
 
 #: A number inside a name, such as that of "wl_450.5" or "X450nm".
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -20,6 +22,11 @@ class Pictures:
 
     image_shape: ImageShape = None
     feature_axis: FeatureAxis = None
+
+    @property
+    def files(self) -> list[Path]:
+        """What is read for them; 'names' is no file, and does no harm here."""
+        return [] if self.feature_axis is None else [Path(self.feature_axis)]
 
     def of(self, names: Any, n_features: int) -> dict[str, Any]:
         """The arguments of :func:`loadstone.report` for so many features with these names."""
@@ -57,12 +64,17 @@ class Pictures:
 
     def _read(self) -> list[float]:
         file = Path(str(self.feature_axis))
-        if not file.is_file():
+        if not is_at_hand(file):
             msg = f"--feature-axis {file} is no file; or did you mean 'names'?"
             raise MissingFileError(msg)
-        words = re.split(r"[\s,;]+", file.read_text(encoding="utf-8-sig").strip())
         try:
-            return [float(word) for word in words]
+            words = re.split(r"[\s,;]+", file.read_text(encoding="utf-8-sig").strip())
+            found = [float(word) for word in words]
         except ValueError as error:
             msg = f"--feature-axis {file} has more than numbers in it: {error}"
             raise OptionError(msg) from error
+        strange = [word for word, place in zip(words, found, strict=True) if not isfinite(place)]
+        if strange:
+            msg = f"--feature-axis {file} has {strange[0]} in it, which is no place on an axis"
+            raise OptionError(msg)
+        return found

@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from loadstone.commands.screen import visible
+
 
 class Stages:
     """The steps of a command, each with a bar of its own."""
@@ -20,7 +22,7 @@ class Stages:
     def next(self, text: str, total: int | None = None) -> None:
         """End the step before and begin the next."""
         self._finish()
-        self._task = self._progress.add_task(text, total=total)
+        self._task = self._progress.add_task(visible(text), total=total)
 
     def advance(self) -> None:
         """One part of the step is done."""
@@ -28,7 +30,7 @@ class Stages:
 
     def say(self, text: str) -> None:
         """Show what the step is about at the moment."""
-        self._progress.update(self._task, description=text)
+        self._progress.update(self._task, description=visible(text))
 
     def proof(self, status: Mapping[str, float]) -> None:
         """How far a proof has come: the gap that is left and the cases that are open."""
@@ -47,7 +49,7 @@ def stages(console: Console, *, quiet: bool) -> Iterator[Stages]:
     """Show steps while the block runs, and wipe them at its end."""
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(24),
         TimeElapsedColumn(),
     )

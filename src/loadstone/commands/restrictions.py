@@ -11,6 +11,7 @@ from loadstone.constraints import Constraint, Groups, Signs
 from loadstone.constraints.from_parameters import check_sizes
 from loadstone.files.errors import MissingFileError, OptionError
 from loadstone.files.feature_files import complete_groups, read_groups, read_signs
+from loadstone.files.reachable import is_at_hand
 from loadstone.files.table import Table, listed
 
 
@@ -104,7 +105,7 @@ def _labels(table: Table, source: str) -> tuple[Table, list[str]]:
         labels = complete_groups(groups, names, f"column {source!r}")
         return table.noting(f"column {source!r} gives the groups of the features"), labels
     _refuse_other_columns(table, source)
-    if not Path(source).is_file():
+    if not is_at_hand(Path(source)):
         columns = listed(table.feature_columns) or "none"
         msg = (
             f"--groups {source} is neither a file nor a column that describes features; "

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from loadstone.commands.options import Debug, Json, Quiet
+from loadstone.commands.screen import Screen, give_up
 from loadstone.commands.shell_words import in_shell_words
 from loadstone.files.errors import FileError, UnwritableFileError
 
@@ -46,19 +46,19 @@ class Terminal:
     debug: Debug = False
 
     @property
-    def out(self) -> Console:
+    def out(self) -> Screen:
         """Results."""
-        return Console(file=sys.stdout, quiet=self.quiet or self.as_json, highlight=False)
+        return Screen(sys.stdout, quiet=self.quiet or self.as_json)
 
     @property
-    def err(self) -> Console:
+    def err(self) -> Screen:
         """Progress, notes and errors."""
-        return Console(file=sys.stderr, highlight=False)
+        return Screen(sys.stderr)
 
     def note(self, text: str) -> None:
         """Say something the user should know, in the background."""
         if not self.quiet:
-            self.err.print(f"[dim]{escape(in_shell_words(text))}[/dim]", soft_wrap=True)
+            self._tell_if_possible(f"[dim]{escape(in_shell_words(text))}[/dim]")
 
     def say(self, text: str) -> None:
         """Print a line of plain text."""
@@ -118,7 +118,14 @@ class Terminal:
             with suppress(OSError):
                 # That stdout takes nothing may be what failed.
                 print(json.dumps({"schema": SCHEMA, "command": command, **failed}), flush=True)
-        self.err.print(f"[bold red]error:[/bold red] {escape(sentence)}", soft_wrap=True)
+        self._tell_if_possible(f"[bold red]error:[/bold red] {escape(sentence)}")
+
+    def _tell_if_possible(self, text: str) -> None:
+        """Print to stderr; that nobody can read it changes neither the results nor the exit code."""
+        try:
+            self.err.print(text, soft_wrap=True)
+        except OSError:
+            give_up(sys.stderr)
 
 
 def _told(error: Exception) -> tuple[str, int]:

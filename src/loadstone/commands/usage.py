@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from loadstone.commands.screen import give_up, prepare
 from loadstone.commands.terminal import BAD_OPTION, Terminal, unprinted
 from loadstone.files.errors import UnwritableFileError
 
@@ -42,6 +41,7 @@ class Commands(TyperGroup):
         **extra: Any,
     ) -> Any:
         """Run a command line and end with its exit code."""
+        prepare()
         words = sys.argv[1:] if args is None else list(args)
         if not standalone_mode:
             return super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
@@ -64,9 +64,7 @@ def _as_flag(option: Any) -> Any:
 
 def _unprinted(error: OSError) -> int:
     """Say that nobody could read the answer: the disk behind stdout is full, or its reader is gone."""
-    with suppress(OSError, ValueError):
-        # What is still on its way would be tried again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    give_up(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 1
     Terminal().failed("loadstone", unprinted(error), UnwritableFileError.exit_code)

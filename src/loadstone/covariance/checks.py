@@ -20,7 +20,7 @@ from loadstone.covariance.opened import (
     without_rows_read,
 )
 from loadstone.covariance.protocol import Array
-from loadstone.covariance.text_columns import refuse_text_columns
+from loadstone.covariance.text_columns import refuse_text_columns, without_filled
 
 #: Names of features, as data frames have them.
 Names = Sequence[str] | Array
@@ -29,6 +29,8 @@ Names = Sequence[str] | Array
 LARGEST_VARIANCE = {"float64": 1.3e150, "float32": 1.3e15}
 #: Bytes up to which an array is copied into the order of its rows.
 SMALL_BYTES = 1 << 24
+#: Rounding of a mean from which on it may hide that data vary.
+FAR = 1e-4
 #: Ratio of the largest to the smallest variance from which on scaling is suggested.
 UNEVEN = 1e4
 
@@ -60,7 +62,7 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
     refuse_text_columns(X)
     refuse_broken(X)
     names = feature_names(X)
-    X = _unmasked(X, allow_nan=allow_nan)
+    X = _unmasked(without_filled(X), allow_nan=allow_nan)
     finite: Any = "allow-nan" if allow_nan else True
     try:
         # Infinities of both signs have no sum, which scikit-learn takes; they are refused below.
@@ -84,6 +86,9 @@ def check_rows(X: Any, *, min_samples: int = 2, allow_nan: bool = False, lazy: b
                 msg = f"{str(error).splitlines()[0].rstrip('.:')}; {way_out}"
                 raise ValueError(msg) from None
         raise
+    except OverflowError:
+        msg = "X holds a whole number beyond the range of float64; rescale X to a more usual unit"
+        raise ValueError(msg) from None
     except TypeError as error:
         if "float() argument" in str(error) and "complex" not in str(error):
             msg = f"X holds more than numbers ({error}); leave other values out, or encode them"
@@ -119,6 +124,9 @@ _REFUSED = {
     "Found array with dim": "make one row of each sample: X.reshape(len(X), -1)",
     "string to float": "features are numbers: leave words out, or encode them as numbers",
     "0 feature(s)": "give at least one column of numbers",
+    "at least one array": "X has no columns: give at least one of numbers",
+    "with a sequence": "give every cell one number, and spread lists over columns of their own",
+    "CSR must be": "make one row of each sample: X.reshape((X.shape[0], -1))",
 }
 
 
@@ -271,6 +279,8 @@ def check_moments(
 def _vanishing(mean: Array, dtype: Any) -> str:
     """What else may be the matter with numbers whose squares are too small to be counted."""
     size = float(np.abs(mean).max())
+    if size * np.finfo(dtype).eps > FAR:
+        return f", or take its offset away: beside numbers near {size:.0e} small differences are rounding"
     if size == 0 or size > np.sqrt(np.finfo(dtype).tiny):
         return ""
     return f", or rescale it: the squares of numbers near {size:.0e} vanish"

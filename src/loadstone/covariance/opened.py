@@ -68,19 +68,25 @@ def feature_names(X: Any) -> Any:
     if type(X) is np.ndarray:
         return None
     if package_of(X) == "pandas":
-        _refuse_repeated(getattr(X, "columns", ()))
+        _refuse_repeated(getattr(X, "columns", ()), "X.loc[:, ~X.columns.duplicated()]")
+    elif package_of(X) == "pyarrow":
+        _refuse_repeated(getattr(X, "column_names", ()), "X.select")
     return _get_feature_names(without_rows_read(X))
 
 
-def _refuse_repeated(columns: Any) -> None:
+def _refuse_repeated(columns: Any, way_out: str) -> None:
     """Refuse columns that cannot be told apart by their names."""
-    if getattr(columns, "is_unique", True):
+    if getattr(columns, "is_unique", False):
         return
-    repeated = [name for name, n in Counter(columns).items() if n > 1]
+    # Names may be NaN, which is equal to nothing.
+    spelled = ("nan" if isinstance(c, float) and np.isnan(c) else c for c in columns)
+    repeated = [name for name, n in Counter(spelled).items() if n > 1]
+    if not repeated:
+        return
     shown = ", ".join(map(repr, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
     msg = (
         f"{len(repeated)} column name(s) stand more than once: {shown}; rename them, or keep one "
-        "column of each with X.loc[:, ~X.columns.duplicated()]"
+        f"column of each with {way_out}"
     )
     raise ValueError(msg)
 

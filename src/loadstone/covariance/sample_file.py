@@ -13,6 +13,7 @@ from loadstone._version import __version__
 from loadstone.covariance.protocol import Array
 from loadstone.files.errors import FileError
 from loadstone.files.own_archive import damaged, json_of, read_own, write_own
+from loadstone.files.reachable import is_at_hand
 
 FORMAT = "loadstone-covariance"
 FORMAT_VERSION = 1
@@ -48,10 +49,8 @@ def save_sample(fields: Mapping[str, Any], path: Path | str) -> Path:
 def is_sample_file(path: Path | str) -> bool:
     """Whether a file calls itself a sample covariance, damaged or not."""
     path = Path(path)
-    if not path.is_file():
-        return False
     try:
-        return HEADER in read_own(path, lambda name: name == HEADER)
+        return path.is_file() and HEADER in read_own(path, lambda name: name == HEADER)
     except Exception:
         return False
 
@@ -59,7 +58,7 @@ def is_sample_file(path: Path | str) -> bool:
 def load_sample(path: Path | str) -> dict[str, Any]:
     """The fields of a sample covariance, checked."""
     path = Path(path)
-    if not path.is_file():
+    if not is_at_hand(path):
         msg = f"there is no file {path}; SampleCovariance.save and loadstone covariance write one"
         raise CovarianceFileError(msg)
     with damaged(path, "compute the covariance again", CovarianceFileError):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from loadstone.covariance.checks import WAYS_OUT_OF_NAN
 from loadstone.covariance.containers import (
     PerFeature,
     float_dtype,
@@ -59,8 +60,11 @@ def lazily(f: Any, rows: Any, V: Array, offset: Array) -> Any:
 
 
 def _add_projection(block: Any, rows: slice, V: Array) -> Array:
-    found = np.asarray(block @ V)
-    if np.isnan(found).any():
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.asarray(block @ V)
+    if not np.isnan(found).any():
+        _refuse_no_scores(block, found)
+    else:
         msg = (
             "X contains NaN in chunks that do not have all columns; join the columns with "
             "X.rechunk({1: -1}) where that fits into memory, or impute first"
@@ -73,7 +77,24 @@ def project_block(block: Any, V: Array, offset: Array) -> Array:
     """``block V - offset``."""
     if not sparse.issparse(block):
         block = np.asarray(block, dtype=V.dtype)
-    return np.asarray(block @ V) - offset
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.asarray(block @ V) - offset
+    _refuse_no_scores(block, found)
+    return found
+
+
+def _refuse_no_scores(block: Any, found: Array) -> None:
+    """Refuse scores that are no numbers: values of mapped files and chunks are seen here first."""
+    bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    if bad.size == 0:
+        return
+    values = block.data if sparse.issparse(block) else block[bad]
+    where = f"in {bad.size} of {len(found)} sample(s)"
+    if np.isfinite(values).all():
+        msg = f"the scores {where} overflow; check the unit of X, or rescale it to a more usual one"
+    else:
+        msg = f"X contains NaN or infinity {where}; {WAYS_OUT_OF_NAN}"
+    raise ValueError(msg)
 
 
 def share_explained(
@@ -87,6 +108,12 @@ def share_explained(
     total, explained = rows_of(rows).sum_over_rows(
         squares_and_scores, (*args, per_row(weights)), lengths
     )
+    if not (np.isfinite(total) and np.isfinite(explained)):
+        msg = (
+            "X contains NaN or infinity, or lies so far from the mean that its squares overflow; "
+            f"check its unit, or {WAYS_OUT_OF_NAN}"
+        )
+        raise ValueError(msg)
     return float(explained) / float(total) if total > 0 else 0.0
 
 
@@ -95,8 +122,16 @@ def squares_and_scores(
 ) -> Array:
     """Scaled squared distance to the mean in the first column, projections after it.
 
-    Blocks of columns add up to that. Rows of weight ``w`` count as the root of it.
+    Blocks of columns add up to that. Rows of weight ``w`` count as the root of it. What overflows is
+    infinite or NaN, without a warning: whoever sums it up says so.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _squares_and_scores(block, V, mean, scales, weights)
+
+
+def _squares_and_scores(
+    block: Any, V: Array, mean: Array, scales: Array, weights: Array | None
+) -> Array:
     if sparse.issparse(block):
         squares = block.multiply(block) @ scales - 2.0 * (block @ (scales * mean))
         squares = np.asarray(squares).ravel() + scales @ mean**2
@@ -114,7 +149,8 @@ def squares_and_scores(
 def _distances_and_lengths(inner: Array, found: Array) -> tuple[float, float]:
     """Sums of squared distances, and of squared lengths of reconstructions from scores."""
     scores = found[:, 1:]
-    return found[:, 0].sum(), np.sum(scores * (scores @ inner))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return found[:, 0].sum(), np.sum(scores * (scores @ inner))
 
 
 def pseudo_inverse(components: Array) -> Array:

@@ -6,6 +6,14 @@ from typing import Any
 
 from loadstone.covariance.opened import package_of
 
+#: How the names of types begin that hold no numbers, in pandas, polars and Arrow.
+_NO_NUMBERS = (
+    *("str", "utf8", "large_string", "binary", "large_binary", "bytes", "fixed_size"),
+    *("category", "categorical", "enum", "dictionary<values=string"),
+    *("date", "time", "duration", "period", "interval", "month_day"),
+    *("list", "large_list", "array(", "struct", "map"),
+)
+
 
 def refuse_text_columns(X: Any, *, unseen: bool = False) -> None:
     """Name the columns of a data frame that hold no numbers; what is unseen may be anything."""
@@ -30,9 +38,7 @@ def refuse_text_columns(X: Any, *, unseen: bool = False) -> None:
 
 def _is_text(dtype: Any) -> bool:
     name = str(dtype).lower()
-    return name.startswith(
-        ("str", "string", "category", "date", "time", "categorical", "utf8", "enum", "large_string")
-    )
+    return name.startswith(_NO_NUMBERS)
 
 
 def _holds_text(column: Any) -> bool:
@@ -44,3 +50,16 @@ def _holds_text(column: Any) -> bool:
             except ValueError:
                 return True
     return False
+
+
+def without_filled(X: Any) -> Any:
+    """A frame of pandas whose columns are sparse matrices of zeros or dense, all of them alike.
+
+    scikit-learn makes a matrix of columns that are filled with zeros, and of all columns or none.
+    """
+    if package_of(X) != "pandas" or getattr(X, "ndim", 0) != 2:
+        return X
+    held = {i: dtype for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "fill_value")}
+    if not held or (len(held) == X.shape[1] and all(d.fill_value == 0 for d in held.values())):
+        return X
+    return X.astype({X.columns[i]: dtype.subtype for i, dtype in held.items()})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,12 @@ def cache_folder() -> Path:
 
 def find(wanted: Source) -> Path | None:
     """The first place that holds the file, if any does."""
-    return next((path for path in _places(wanted) if path.is_file()), None)
+    for path in _places(wanted):
+        # A folder that may not be entered holds nothing for us.
+        with suppress(OSError):
+            if path.is_file():
+                return path
+    return None
 
 
 def _places(wanted: Source) -> Iterator[Path]:

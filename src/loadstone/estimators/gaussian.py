@@ -19,7 +19,7 @@ from loadstone.estimators.attributes import COMPONENTS, INPUT, Attribute
 from loadstone.estimators.base import Components
 from loadstone.estimators.checks import check_new_rows
 from loadstone.estimators.found import Found, Task
-from loadstone.estimators.projection import check_scores
+from loadstone.estimators.projection import check_scores, expected_rows
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
 from loadstone.solvers.factor_model import FactorModel
@@ -177,7 +177,7 @@ class GaussianComponents(Components):
         """``mean + W z`` in the units of the data."""
         back = model.loadings.T if self.scale_ is None else model.loadings.T * self.scale_
         dtype = float_dtype(Z.dtype)
-        return Z @ back.astype(dtype) + self.mean_.astype(dtype)
+        return expected_rows(Z, back.astype(dtype), self.mean_.astype(dtype))
 
     def impute(self, X: Any) -> Any:
         """``X`` with missing values replaced by what the model expects of them.

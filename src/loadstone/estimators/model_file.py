@@ -18,6 +18,7 @@ from loadstone.estimators.projection import ComponentsMixin
 from loadstone.files.errors import MissingFileError, ModelFileError
 from loadstone.files.npz_json import NotPlainError, decode, encode
 from loadstone.files.own_archive import checked, damaged, json_of, read_own, write_own
+from loadstone.files.reachable import is_at_hand
 from loadstone.registry import entry_of
 
 FORMAT = "loadstone-model"
@@ -111,7 +112,7 @@ def load_model(path: Path | str) -> Any:
         If the file is damaged, is no model, or was written by a newer loadstone.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_at_hand(path):
         msg = f"there is no model file {path}; loadstone fit writes one into its output folder"
         raise MissingFileError(msg)
     with damaged(path, "fit the model again", ModelFileError):

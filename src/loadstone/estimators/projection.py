@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.decomposition import PCA
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from loadstone._sklearn_compat import (
     ClassNamePrefixFeaturesOutMixin,
@@ -111,7 +112,7 @@ class ComponentsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _from_projections(self, Z: Any) -> Any:
         back = pseudo_inverse(self.components_).T.astype(self.components_.dtype, copy=False)
-        return Z @ (back if self.scale_ is None else back * self.scale_) + self.mean_
+        return expected_rows(Z, back if self.scale_ is None else back * self.scale_, self.mean_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of the variance of ``X`` that lies in the span of the components.
@@ -198,11 +199,35 @@ def groups_of(estimator: Any) -> Array | None:
 
 def check_scores(Z: Any, n_components: int) -> Any:
     """Scores as a matrix with one column per component, or a sentence."""
-    Z = Z if is_dask(Z) else np.asarray(Z)
+    Z = Z if is_dask(Z) else np.asarray(Z.toarray() if sparse.issparse(Z) else Z)
     if Z.ndim != 2 or Z.shape[1] != n_components:
         msg = (
             f"scores of shape {Z.shape} do not fit {n_components} component(s); "
             "pass what transform returned"
         )
         raise ValueError(msg)
+    if is_dask(Z):
+        return Z
+    Z = check_array(
+        Z, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
+    )
+    bad = np.flatnonzero(~np.isfinite(Z).all(axis=1))
+    if bad.size:
+        msg = (
+            f"scores hold NaN or infinity in {bad.size} row(s), the first of them row {bad[0]}; "
+            "pass what transform returned"
+        )
+        raise ValueError(msg)
     return Z
+
+
+def expected_rows(Z: Any, back: Array, mean: Array) -> Any:
+    """``Z back + mean``, refused where it leaves the range of numbers; lazy where ``Z`` is."""
+    if is_dask(Z):
+        return Z @ back + mean
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = Z @ back + mean
+    if not np.isfinite(found).all():
+        msg = f"scores as large as {np.abs(Z).max():.3g} overflow in the units of the data; rescale them"
+        raise ValueError(msg)
+    return found

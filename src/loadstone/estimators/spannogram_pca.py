@@ -177,13 +177,13 @@ class SpannogramPCA(SequentialComponents):
 
     def _expected_products(self) -> int:
         # Eigenvectors, then two blocks of candidates, for each component.
-        return (20 * (self.rank + 1) + 130) * self._count
+        return (20 * (int(self.rank) + 1) + 130) * self._count
 
     def _solver(self, task: Task) -> Spannogram:
         if self.polish and not self.second_look:
             msg = "polish=True climbs on from a second look; use second_look=True, or polish=False"
             raise ValueError(msg)
-        return Spannogram(self.rank, self.method, self.epsilon, self.polish, self.second_look)
+        return Spannogram(int(self.rank), self.method, self.epsilon, self.polish, self.second_look)
 
     def _values(self, extraction: Extraction) -> dict[str, Any]:
         return attributes_of(extraction.searches)

@@ -15,6 +15,13 @@ from loadstone.files.table import Table
 
 #: Files above this size are mapped instead of read.
 MAP_ABOVE = 1 << 30
+#: Members that only files of this package have, and what these are.
+OWN = {
+    "loadstone_covariance_json": "a covariance that loadstone covariance or SampleCovariance wrote",
+    "loadstone_json": "a model that loadstone fit or save_model wrote",
+    "joint_format": "a certificate",
+    "dual_features": "a certificate",
+}
 
 
 def read_npy(path: Path) -> Table:
@@ -32,7 +39,9 @@ def read_npz(path: Path) -> Table:
     """One matrix, dense or sparse, with names and labels where their lengths fit."""
     with foreign(path, "npz"):
         # Half of the memory, because what is worked out from it needs room as well.
-        return _table(read_archive(path, limit=memory_limit() // 2), path)
+        arrays = read_archive(path, limit=memory_limit() // 2)
+        _refuse_own(arrays, path)
+        return _table(arrays, path)
 
 
 def _table(arrays: dict[str, Any], path: Path) -> Table:
@@ -53,6 +62,14 @@ def _table(arrays: dict[str, Any], path: Path) -> Table:
         columns,
         notes=(f"the array {which!r} is the table",) if len(arrays) > 1 else (),
     )
+
+
+def _refuse_own(arrays: dict[str, Any], path: Path) -> None:
+    """Refuse what this package wrote itself: its matrices are no samples."""
+    what = next((what for member, what in OWN.items() if member in arrays), None)
+    if what is not None:
+        msg = f"{path} is {what}, which holds no samples; give the data that it was computed from"
+        raise TableError(msg)
 
 
 def _only_matrix(arrays: dict[str, Any], path: Path) -> tuple[Any, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import stat
 import uuid
@@ -15,6 +17,8 @@ from loadstone.files.swap import SET_ASIDE, swap
 
 #: What is under way is called ``.NAME.PROCESS-RANDOM.loadstone``, beside its target.
 _UNDER_WAY = ".loadstone"
+#: Names of folders that a killed run may have left inside a folder of results.
+_DEAD = re.compile(rf"\..+\.\d+-[0-9a-f]{{8}}{re.escape(_UNDER_WAY)}")
 
 
 def refuse_existing(paths: list[Path], *, force: bool, inputs: Iterable[Path] = ()) -> None:
@@ -46,7 +50,10 @@ def refuse_irregular(path: Path) -> None:
     """Refuse to write where a folder, a device, a pipe or a socket is."""
     try:
         mode = path.stat().st_mode
-    except OSError:
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            msg = f"{path} could not be written: it is a link that leads to itself; choose another place"
+            raise UnwritableFileError(msg) from error
         return
     if not stat.S_ISREG(mode):
         what = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket"
@@ -134,7 +141,10 @@ def refuse_foreign(folder: Path, known: Iterable[str], *, force: bool) -> None:
     if folder.samefile(Path.cwd()):
         msg = f"{folder} is the folder you are in, which cannot be replaced; name one inside it"
         raise UnwritableFileError(msg)
-    held = sorted(path.name for path in folder.iterdir() if not path.name.endswith(_UNDER_WAY))
+    try:
+        held = sorted(path.name for path in folder.iterdir() if not _DEAD.fullmatch(path.name))
+    except OSError as error:
+        raise UnwritableFileError(_sentence(folder, error)) from error
     other = sorted(set(held) - set(known))
     if other:
         msg = (

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from loadstone.files.cells import NO_VALUE
 from loadstone.files.errors import MissingFileError, TableError
+from loadstone.files.reachable import is_at_hand
 from loadstone.files.table import listed
 from loadstone.files.text_tables import delimiter_of, lines_of, rows_of
 
@@ -114,7 +115,7 @@ def _spelled_sign(word: str) -> str:
 
 def _rows(path: Path, what: str) -> list[tuple[str, str]]:
     """The two cells of every row."""
-    if not path.is_file():
+    if not is_at_hand(path):
         msg = f"there is no file {path} with the columns feature and {what}"
         raise MissingFileError(msg)
     lines = lines_of(path)

@@ -98,11 +98,17 @@ def _loaded(text: str) -> Any:
 def _flat(record: dict[str, Any], above: str = "", depth: int = 0) -> dict[str, Any]:
     """Objects within objects as columns of their own; lists as text."""
     flat: dict[str, Any] = {}
-    for name, value in record.items():
+    for spelled, value in record.items():
+        name = _whole(spelled)
         if isinstance(value, dict) and depth < _DEEPEST:
             flat |= _flat(value, f"{above}{name}.", depth + 1)
         elif isinstance(value, dict | list):
             flat[f"{above}{name}"] = json.dumps(value)
         else:
-            flat[f"{above}{name}"] = value
+            flat[f"{above}{name}"] = _whole(value) if isinstance(value, str) else value
     return flat
+
+
+def _whole(text: str) -> str:
+    """The text with halves of characters written out: JSON may hold them, and no other file does."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")

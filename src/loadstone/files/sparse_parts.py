@@ -28,8 +28,8 @@ def sparse_of_arrays(arrays: dict[str, Any], path: Path) -> Any:
     data, shape = _numbers(arrays["data"], path), _shape(arrays["shape"], path)
     if kind == "coo":
         rows, columns = (_indices(arrays[name]) for name in ("row", "col"))
-        _refuse_outside(rows, shape[0])
-        _refuse_outside(columns, shape[1])
+        refuse_outside(rows, shape[0])
+        refuse_outside(columns, shape[1])
         if not data.size == rows.size == columns.size:
             msg = f"{data.size} values for {rows.size} rows and {columns.size} columns"
             raise DamagedError(msg)
@@ -72,7 +72,7 @@ def check_compressed(data: Any, indices: Any, indptr: Any, n_major: int, n_minor
     if indptr[0] != 0 or indptr[-1] != indices.size or (np.diff(indptr) < 0).any():
         msg = f"row pointers that do not run from 0 to {indices.size}"
         raise DamagedError(msg)
-    _refuse_outside(indices, n_minor)
+    refuse_outside(indices, n_minor)
 
 
 def _numbers(data: Any, path: Path) -> Any:
@@ -101,7 +101,8 @@ def _indices(indices: Any) -> Any:
     return indices.astype(np.int64, copy=False)
 
 
-def _refuse_outside(indices: Any, n: int) -> None:
+def refuse_outside(indices: Any, n: int) -> None:
+    """Refuse indices that are none of ``n`` rows or columns."""
     if indices.size and (indices.min() < 0 or indices.max() >= n):
         msg = f"indices from {indices.min()} to {indices.max()}, where 0 to {n - 1} are allowed"
         raise DamagedError(msg)

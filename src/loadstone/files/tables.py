@@ -20,6 +20,7 @@ from loadstone.files.json_lines import read_json_lines
 from loadstone.files.logarithms import with_logarithms
 from loadstone.files.looks import with_looks_noted
 from loadstone.files.matrix_market import read_mtx
+from loadstone.files.reachable import is_at_hand
 from loadstone.files.roles import (
     refuse_two_roles,
     with_index,
@@ -162,10 +163,10 @@ def _refuse_words(path: Path, missing: str, layer: str | None, sheet: str | int 
         hint = f"; did you mean {near!r}?" if near else ""
         msg = f"missing={missing!r} is none of {', '.join(MISSING)}{hint}"
         raise OptionError(msg)
-    if not path.exists():
-        msg = f"there is no file {path}; {_instead_of(path)}"
-        raise MissingFileError(msg)
-    if not path.is_file():
+    if not is_at_hand(path):
+        if not path.exists():
+            msg = f"there is no file {path}; {_instead_of(path)}"
+            raise MissingFileError(msg)
         what = "a folder" if path.is_dir() else "no regular file"
         msg = f"{path} is {what}; name the file that holds the table"
         raise MissingFileError(msg)

@@ -56,7 +56,8 @@ class Report:
         refuse_existing([path], force=overwrite)
         page = self.html
         with writing(path) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+            # Names of files may hold bytes that are no letters.
+            temporary.write_text(page, encoding="utf-8", errors="replace")
         return path
 
     def _repr_html_(self) -> str:

@@ -213,7 +213,9 @@ class FeatureSelector(SelectorMixin, FitMixin, BaseEstimator):
         if not is_dask(X) and not is_dask_frame(X):
             # Its values are refused in our words, and indices that lead out of it before they are used.
             check_new_rows(self, X)
-            return super().transform(X)
+            # scikit-learn adds values up to see that they are finite; sums of some are not.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return super().transform(X)
         return check_new_rows(self, X, lazy=True)[:, np.flatnonzero(self.support_)]
 
     def _get_support_mask(self) -> Array:

@@ -126,7 +126,7 @@ class CoordinateAscent:
         components in columns. The matrix of the result holds the components scaled to unit norm,
         without those that vanished; ``details["raw"]`` holds them as they were found.
         """
-        refuse_beyond_memory(S, BLOCKS_HELD * n_components, f"n_components={n_components}")
+        refuse_beyond_memory(S, BLOCKS_HELD * int(n_components), f"n_components={n_components}")
         values, vectors = leading_eigenpairs(S, min(n_components, S.n_features))
         order = _order(vectors[:, 0])
         products = products_of(S, _positive(float(values[0])), order)

@@ -118,7 +118,7 @@ class EM:
         """How many starts there are, signs left aside."""
         if not isinstance(self.init, str):
             return int(self.init.shape[1])
-        return self.n_init or (1 if self.init == "pca" else N_RANDOM)
+        return int(self.n_init or (1 if self.init == "pca" else N_RANDOM))
 
     def starts(self, S: Covariance, constraint: Constraint, rng: np.random.Generator) -> Array:
         """The block the search begins from."""

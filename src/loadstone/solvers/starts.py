@@ -51,7 +51,8 @@ def random_starts(n_features: int, n: int, rng: np.random.Generator) -> Array:
 
 def refuse_beyond_memory(S: Covariance, n_columns: int, asked: str) -> None:
     """Refuse a block of columns that nobody can hold, before anything is drawn."""
-    held, limit = S.dtype.itemsize * S.n_features * n_columns, memory_limit()
+    # Numbers of NumPy may be too small for their product.
+    held, limit = S.dtype.itemsize * S.n_features * int(n_columns), memory_limit()
     if held > limit / 2:
         msg = (
             f"{asked} with {S.n_features} features takes blocks of {held / 2**30:.3g} GiB, and this "
