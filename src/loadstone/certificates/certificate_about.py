@@ -11,7 +11,7 @@ import numpy as np
 
 from loadstone.certificates.certificate_error import CertificateError, OutOfRangeError
 from loadstone.certificates.problem import Array
-from loadstone.covariance.checks import check_rows
+from loadstone.covariance.checks import check_rows, refuse_not_finite
 from loadstone.covariance.containers import is_dask
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.protocol import Covariance
@@ -159,8 +159,10 @@ def _candidates(data: Any) -> Iterator[Covariance]:
         # No variance is negative: what is left after deflation, or samples that happen to make a
         # symmetric table. The fingerprint tells which.
     rows = check_rows(data)
-    yield covariance_of(rows)[0]
-    yield covariance_of(rows, standardize=True)[0]
+    for standardize in (False, True):
+        S, moments = covariance_of(rows, standardize=standardize)
+        refuse_not_finite(moments.mean, moments.variance, None, seen=True)
+        yield S
 
 
 def _as_covariance_matrix(data: Any) -> Array | None:

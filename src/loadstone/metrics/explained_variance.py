@@ -16,7 +16,7 @@ import numpy as np
 
 from loadstone.covariance import Array, Covariance, SampleGram, score_moments
 from loadstone.covariance.symmetric import pseudo_inverse
-from loadstone.metrics.given import check_loadings
+from loadstone.metrics.given import check_covariance, check_loadings
 
 
 def score_covariance(S: Covariance, loadings: Array) -> Array:
@@ -135,6 +135,7 @@ def _regressed(S: Covariance, G: Array, M: Array) -> tuple[float, float]:
 
 def total_variance(S: Covariance) -> float:
     """Trace of the covariance."""
+    check_covariance(S)
     return float(S.diagonal().sum(dtype=np.float64))
 
 

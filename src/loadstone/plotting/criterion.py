@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.plotting.fitted import attribute_of
 from loadstone.plotting.style import MUTED
 
 
@@ -28,7 +29,8 @@ def plot_criterion(estimator: Any, *, sizes: bool = False, ax: Any = None) -> An
     -------
     matplotlib Axes
     """
-    table, best = estimator.criterion_, estimator.best_
+    table = attribute_of(estimator, "criterion_", "a fitted SparseNoisyPCA")
+    best = attribute_of(estimator, "best_", "a fitted SparseNoisyPCA")
     if ax is None:
         from matplotlib import pyplot as plt
 

@@ -23,6 +23,15 @@ def components_of(estimator: Any, components: Any = None) -> list[int]:
     return [int(j) for j in asked]
 
 
+def attribute_of(fitted: Any, name: str, owner: str) -> Any:
+    """What only one kind of fitted object has, or a sentence that says whose it is."""
+    found = getattr(fitted, name, None)
+    if found is None:
+        msg = f"{type(fitted).__name__} has no {name}; give {owner}"
+        raise TypeError(msg)
+    return found
+
+
 def names_of(estimator: Any, feature_names: Any = None) -> Any:
     """Feature names: those given, those seen in ``fit``, or ``x0``, ``x1``, ..."""
     check_is_fitted(estimator, "components_")
@@ -47,6 +56,7 @@ def ranked_features(loadings: Any) -> Any:
 def covariance_behind(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     """The covariance of ``X``, which is centred, and scaled where the estimator scales."""
     from loadstone.covariance import SampleCovariance, covariance_of
+    from loadstone.covariance.checks import refuse_not_finite
     from loadstone.estimators.checks import check_new_rows
 
     scaled = getattr(estimator, "scale_", None) is not None
@@ -56,12 +66,14 @@ def covariance_behind(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     if rows.shape[0] < 2:
         msg = f"X has {rows.shape[0]} sample(s), which do not vary; give those that were fitted"
         raise ValueError(msg)
-    return covariance_of(
+    S, moments = covariance_of(
         rows,
         standardize=scaled,
         sample_weight=sample_weight,
         n_products=20 * estimator.components_.shape[0],
-    )[0]
+    )
+    refuse_not_finite(moments.mean, moments.variance, None, seen=True)
+    return S
 
 
 def pca_pairs(S: Any, n_components: int) -> tuple[Any, Any]:

@@ -43,6 +43,12 @@ def plot_images(
     if height * width != V.shape[1]:
         msg = f"image_shape={image_shape} does not hold {V.shape[1]} features"
         raise ValueError(msg)
+    if n_columns < 1:
+        msg = f"n_columns={n_columns} must be at least 1"
+        raise ValueError(msg)
+    if not chosen:
+        msg = "there is no component to draw; ask for at least one"
+        raise ValueError(msg)
     n_columns = min(n_columns, len(chosen))
     n_rows = -(-len(chosen) // n_columns)
     gap = max(1, width // 12)

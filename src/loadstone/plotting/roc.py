@@ -34,6 +34,9 @@ def plot_roc(truth: Any, scores: Mapping[str, Any], *, ax: Any = None) -> Any:
         kind = "positive" if positive.any() else "negative"
         msg = f"all {positive.size} samples are {kind}; a curve needs samples of both kinds"
         raise ValueError(msg)
+    if not isinstance(scores, Mapping):
+        msg = f"scores is a {type(scores).__name__}; give scores by name, as {{'PCA': scores}}"
+        raise TypeError(msg)
     ax = axes_or_new(ax, (4.8, 4.4))
     ax.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=":")
     for place, (name, values) in enumerate(scores.items()):
@@ -50,6 +53,9 @@ def roc_points(positive: Any, scores: Any) -> tuple[Any, Any]:
     """Shares of negatives and positives above every threshold; equal scores pass together."""
     if scores.shape != positive.shape:
         msg = f"{scores.size} scores were given for {positive.size} samples"
+        raise ValueError(msg)
+    if np.isnan(scores).any():
+        msg = f"{np.isnan(scores).sum()} of {scores.size} scores are NaN, which nothing is above"
         raise ValueError(msg)
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)

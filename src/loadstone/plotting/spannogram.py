@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.plotting.fitted import components_of, names_of
+from loadstone.plotting.fitted import attribute_of, components_of, names_of
 from loadstone.plotting.style import axes_or_new, colour_of, plain, shorten
 
 _N_ANGLES = 721
@@ -61,7 +61,9 @@ def plot_spannogram(
 
 def _rank_two_factor(estimator: Any, component: int) -> tuple[Any, Any]:
     (component,) = components_of(estimator, component)
-    V, c = estimator.low_rank_factors_[component], estimator.directions_[component]
+    fitted = "SpannogramPCA(rank=2), fitted"
+    V = attribute_of(estimator, "low_rank_factors_", fitted)[component]
+    c = attribute_of(estimator, "directions_", fitted)[component]
     if V.shape[1] != 2:
         msg = (
             f"component {component} was found with an approximation of rank {V.shape[1]}; "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from loadstone.plotting.fitted import pca_variance_of, pca_variances, upper_bounds_of
+from loadstone.plotting.fitted import attribute_of, pca_variance_of, pca_variances, upper_bounds_of
 from loadstone.plotting.style import MUTED, axes_or_new, colour_of, plain
 
 
@@ -41,8 +41,9 @@ def plot_variance_path(
     -------
     matplotlib Axes
     """
-    sizes = np.asarray(path.n_nonzeros)
-    values = np.asarray(path.values, dtype=np.float64)
+    owner = "what cardinality_path returns"
+    sizes = np.asarray(attribute_of(path, "n_nonzeros", owner))
+    values = np.asarray(attribute_of(path, "values", owner), dtype=np.float64)
     bounds = upper_bounds_of(path)
     pca = pca_variance_of(path) if pca_variance is None else pca_variance
     recovered = recovered or getattr(path, "objective", "variance") == "recovery"

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
 from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, Covariance, covariance_of, leading_eigenpairs
@@ -90,6 +91,7 @@ def cross_validated_recovery(
             "give a part of it that fits, or choose a size with SparsePCACV, which takes one pass"
         )
         raise TypeError(msg)
+    check_is_fitted(estimator, "components_")
     rows = check_new_rows(estimator, X)
     weights = check_weights(sample_weight, rows)
     drawn = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else cv
