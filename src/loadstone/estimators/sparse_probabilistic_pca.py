@@ -98,8 +98,9 @@ class SparseProbabilisticPCA(GaussianComponents):
     components_std_ : ndarray of shape (n_components_, n_features)
         Posterior standard deviations of the loadings, in units of ``components_``.
     inclusion_ : ndarray of shape (n_components_, n_features)
-        Probability that a loading is not zero, before the zero rule. With the paper's priors:
-        what the zero rule kept, or in the published model a probability at even odds that is
+        Probability that a loading is not zero, before the zero rule, which goes by it; the share
+        of loadings that are there is not taken for known. With the paper's priors: what the
+        zero rule kept, or in the published model a probability at even odds that is
         far too high for small loadings.
     predictive_loadings_ : ndarray of shape (n_expected, n_features)
         Expected loadings ``W'`` of the posterior, none of them set to zero, of the number of

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from loadstone.covariance import covariance_of
-from loadstone.solvers.factor_models.information import information, joint_inclusion
+from loadstone.solvers.factor_models.information import information, joint_variances
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.factor_models.size_search import Counter, search_any
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
-from loadstone.solvers.variational_bayes.missing import incomplete_observations
 
 
 def model(seed=0):
@@ -59,23 +58,23 @@ def found(samples, noise="free"):
 def test_loadings_are_less_sure_when_others_may_answer(noise):
     samples = samples_of(covariance_of(overlapping(1, noise=2.0))[0])
     state = found(samples, noise)
-    before, after = state.law.inclusion[0], joint_inclusion(samples, state)
-    there = before > 0.5
+    before, after = state.law.slab_variance[0], joint_variances(samples, state)
+    there = state.law.inclusion[0] > 0.5
     np.testing.assert_array_equal(after[~there], before[~there])
-    assert (after[there] <= before[there] + 1e-3).all()
-    assert (after[there] < before[there] - 1e-12).any()
+    assert (after[there] >= before[there] * (1 - 1e-3)).all()
+    assert (after[there] > before[there] * 1.1).any()
 
 
-def test_units_and_a_mask_of_ones_change_nothing():
-    X = overlapping(2)
-    units = np.logspace(-3, 3, 15)
-    samples = samples_of(covariance_of(X)[0])
+def test_variances_are_those_of_the_inverse_information():
+    samples = samples_of(covariance_of(overlapping(1))[0])
     state = found(samples)
-    expected = joint_inclusion(samples, state)
-    scaled = samples_of(covariance_of(X * units)[0])
-    np.testing.assert_allclose(joint_inclusion(scaled, found(scaled)), expected, atol=1e-8)
-    rows = samples_of(incomplete_observations(X, np.ones(len(X)))[0])
-    np.testing.assert_allclose(joint_inclusion(rows, state), expected, atol=1e-12)
+    law, tau = state.law, state.noise.precision[0]
+    kept = law.inclusion[0] > 0.5
+    matrix = information(law.mean[0] * kept, 1 / tau, kept, 150.0)
+    component, feature = np.nonzero(kept)
+    prior = [*(tau[feature] / law.scale[0][component]), *np.full(15, state.noise.shape[0])]
+    expected = np.diagonal(np.linalg.inv(matrix + np.diag(prior)))[: kept.sum()]
+    np.testing.assert_allclose(joint_variances(samples, state)[kept], expected, rtol=1e-9)
 
 
 def test_factors_without_zeros_are_left_as_they_are():
@@ -83,4 +82,4 @@ def test_factors_without_zeros_are_left_as_they_are():
     W = rng.normal(size=(1, 2, 8))
     samples = samples_of(covariance_of(rng.normal(size=(200, 8)))[0])
     state = SparseFactors().growth().started(samples, W, np.ones((1, 8)))
-    np.testing.assert_array_equal(joint_inclusion(samples, state), np.ones((2, 8)))
+    np.testing.assert_array_equal(joint_variances(samples, state), np.zeros((2, 8)))

@@ -15,7 +15,6 @@ information, with the precision of the priors added, is its variance with nothin
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, logit
 
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_model import FactorModel
@@ -30,18 +29,17 @@ MOST_PARAMETERS = 1000
 NOT_TOLD_APART = 10.0
 
 
-def joint_inclusion(samples: Samples, state: State) -> Array:
-    """Inclusion probabilities (q, d) of a point-normal model, from variances with nothing fixed.
+def joint_variances(samples: Samples, state: State) -> Array:
+    """Variances (q, d) of the loadings of a point-normal model that are there, with nothing fixed.
 
     Loadings that are hardly there keep theirs, and so do all where factors are not told apart by
     their zeros, or are too many for the matrix.
     """
     law, noise = state.law, state.noise
-    chance = law.inclusion[0]
-    kept = chance > THERE
+    kept, variances = law.inclusion[0] > THERE, law.slab_variance[0]
     n_loadings, d = int(np.count_nonzero(kept)), samples.n_features
     if not n_loadings or n_loadings + d > MOST_PARAMETERS:
-        return np.asarray(chance)
+        return np.asarray(variances)
     tau, scale = noise.precision[0], law.scale[0]
     matrix = information(law.mean[0] * kept, 1.0 / tau, kept, samples.pair_counts)
     component, feature = np.nonzero(kept)
@@ -55,15 +53,12 @@ def joint_inclusion(samples: Samples, state: State) -> Array:
     try:
         root = np.linalg.cholesky(matrix * np.multiply.outer(units, units))
     except np.linalg.LinAlgError:
-        return np.asarray(chance)
+        return np.asarray(variances)
     inflation = np.square(np.linalg.inv(root)).sum(axis=0)[:n_loadings]
     if inflation.max() > NOT_TOLD_APART:
-        return np.asarray(chance)
-    variance = inflation * np.square(units[:n_loadings])
-    evidence = np.square(law.slab_mean[0][kept]) / variance
-    occam = noise.log_precision[0][feature] - np.log(scale[component]) + np.log(variance)
-    result = chance.copy()
-    result[kept] = expit(logit(law.share[0][component]) + 0.5 * (occam + evidence))
+        return np.asarray(variances)
+    result = variances.copy()
+    result[kept] = inflation * np.square(units[:n_loadings])
     return np.asarray(result)
 
 

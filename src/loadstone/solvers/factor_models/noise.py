@@ -123,6 +123,11 @@ class Noise:
         """Whether a learned prior keeps features from a noise of their own."""
         return self.kind == "pooled" and bool((self.shape > HELD).any())
 
+    @property
+    def has_a_unit(self) -> bool:
+        """Whether features are taken to have one unit: their noise is pooled, and not scaled."""
+        return self.kind == "pooled" and self.largest > SCALED_SHAPE
+
     def update(self, terms: ErrorTerms, variance: Array, *, learn: bool) -> Noise:
         """Posterior for ``n_i`` and ``E_i``; ``variance`` is ``v_i``."""
         # Squares, of which rounding can leave less than nothing where the fit is exact.

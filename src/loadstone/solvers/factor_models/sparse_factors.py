@@ -17,7 +17,7 @@ from loadstone.covariance.protocol import Array, Covariance
 from loadstone.loadings import Stop
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.growth import Growth
-from loadstone.solvers.factor_models.information import joint_inclusion
+from loadstone.solvers.factor_models.inclusion import inclusion_probabilities
 from loadstone.solvers.factor_models.point_normal import PointNormal
 from loadstone.solvers.factor_models.predictive import predictive_model
 from loadstone.solvers.factor_models.rounds import POOL_EVERY, OnRound, Rounds, State, with_law
@@ -174,7 +174,7 @@ class SparseFactors:
             law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
             state, bounds, stop = rounds(samples, with_law(state, law), counter)
             likeliest = state
-        inclusion = joint_inclusion(samples, state) if _tells_zeros(state.law) else None
+        inclusion = inclusion_probabilities(samples, state) if _tells_zeros(state.law) else None
         support = self._support(state, inclusion)
         kept = support.any(axis=1)
         last = with_law(state, state.law.restricted(kept))
