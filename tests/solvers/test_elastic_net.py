@@ -261,3 +261,14 @@ def test_a_singular_matrix_of_single_precision_gives_what_double_precision_gives
     np.testing.assert_allclose(
         np.abs(np.einsum("ij,ij->j", found.matrix, expected.matrix)), 1, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_penalty_that_reaches_every_target_leaves_nothing(seed, dtype):
+    # Four copies of a feature of variance 1/4: S a = (1/2, ..., 1/2), which half the penalty is.
+    offset = np.random.default_rng(seed).standard_normal((1, 4))
+    X = (np.repeat(offset, 4, axis=0) + (np.arange(4) == 0)[:, None]).astype(dtype)
+    with pytest.raises(ValueError, match="leaves no loading"):
+        ElasticNetPCA(penalty=1.0).fit(X)
+    assert ElasticNetPCA(penalty=0.99).fit(X).n_components_ == 1

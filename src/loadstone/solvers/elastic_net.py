@@ -38,7 +38,12 @@ from loadstone.covariance import (
 )
 from loadstone.loadings import Loadings, Stop
 from loadstone.metrics import total_variance
-from loadstone.solvers.elastic_net_regressions import Regressions, regressions, without_rounding
+from loadstone.solvers.elastic_net_regressions import (
+    Regressions,
+    above_penalties,
+    regressions,
+    without_rounding,
+)
 
 #: Share of the total variance below which a direction counts as empty.
 NEGLIGIBLE = 1e-10
@@ -128,7 +133,8 @@ class _Alternation:
         best = _Best(-np.inf, A, [])
         for _ in range(max_iter):
             targets, empty = self._targets(A)
-            B = without_rounding(self.rules.penalised(targets, B), self.dtype)
+            priced = above_penalties(targets, self.rules.penalties, self.dtype)
+            B = without_rounding(self.rules.penalised(priced, B), self.dtype)
             best = self._better(best, A, targets, B)
             # Only how long columns are beside each other counts, and squares must not overflow.
             B = B / (np.abs(B).max() or 1.0)

@@ -26,6 +26,10 @@ _NOTHING = np.empty(0, dtype=np.intp)
 class Regressions(Protocol):
     """One penalised regression for each column of targets ``S A``."""
 
+    @property
+    def penalties(self) -> Sequence[float] | None:
+        """One for each column; ``None`` where sizes are given."""
+
     def penalised(self, targets: Array, before: Array) -> Array:
         """Coefficients with the penalty or the size of each column; ``before`` is a guess."""
 
@@ -227,6 +231,20 @@ class Thresholds:
 
     def _rule(self, size: int) -> LoadingConstraint:
         return LoadingConstraint(self.n_features, size, forbidden=self.closed)
+
+
+def above_penalties(
+    targets: Array, penalties: Sequence[float] | None, dtype: np.dtype[Any]
+) -> Array:
+    """Targets without the columns that half a penalty reaches up to rounding.
+
+    Nothing is left of these: what rounding leaves would be stretched to unit length.
+    """
+    if penalties is None:
+        return targets
+    largest = np.abs(targets).max(axis=0, initial=0.0)
+    rounding = ROUNDING * float(np.finfo(dtype).eps) * largest
+    return np.where(largest - np.asarray(penalties) / 2 > rounding, targets, 0)
 
 
 def without_rounding(B: Array, dtype: Any) -> Array:
