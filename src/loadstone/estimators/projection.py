@@ -209,7 +209,11 @@ def check_scores(Z: Any, n_components: int) -> Any:
     if is_dask(Z):
         return Z
     Z = check_array(
-        Z, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
+        Z,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
     )
     bad = np.flatnonzero(~np.isfinite(Z).all(axis=1))
     if bad.size:
