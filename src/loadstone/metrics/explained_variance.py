@@ -87,13 +87,16 @@ def adds_from_scores(S: Covariance, G: Array) -> Array:
     Rounding of ``G`` counts as often as a combination of earlier scores uses them.
     """
     eps, total = float(np.finfo(S.dtype).eps), total_variance(S)
-    adjusted = adjusted_from_scores(G)
-    adds = adjusted > max(1e-10, 100 * eps) * total
-    for j in np.flatnonzero(adds):
-        before = np.flatnonzero(adds[:j])
-        use = np.linalg.lstsq(G[np.ix_(before, before)], G[before, j], rcond=None)[0]
-        adds[j] = adjusted[j] > 10 * eps * total * (1 + float(use @ use))
-    return np.asarray(adds)
+    adds: Array = adjusted_from_scores(G) > max(1e-10, 100 * eps) * total
+    while adds.any():
+        kept = np.flatnonzero(adds)
+        # Rows of the inverse are (1, -use) over the root of what a score adds.
+        inverse = np.linalg.inv(np.linalg.cholesky(G[np.ix_(kept, kept)]))
+        lost = np.flatnonzero(10 * eps * total * np.square(inverse).sum(axis=1) >= 1)
+        if not lost.size:
+            break
+        adds[kept[lost[0]]] = False
+    return adds
 
 
 def span_variance(S: Covariance, loadings: Array) -> float:
