@@ -9,6 +9,18 @@ from scipy.special import digamma, entr, expit, gammaln
 ETA = 1e-6
 
 
+class Law:
+    """``Gamma(c, e)``: precisions after the data, where they come from ``Gamma(a0, b0)``."""
+
+    def __init__(self, a0, b0, n, E):
+        c, e = a0 + n, b0 + E
+        self.tau, self.log_tau = c / e, digamma(c) - np.log(e)
+        self.evidence = a0 * np.log(b0) - gammaln(a0) + gammaln(c) - c * np.log(e)
+        entropy = c - np.log(e) + gammaln(c) + (1 - c) * digamma(c)
+        prior = a0 * np.log(b0) - gammaln(a0) + (a0 - 1) * self.log_tau - b0 * self.tau
+        self.bound = prior + entropy
+
+
 class DensePointNormal:
     """Updates on explicit centred rows ``T`` (NaN where missing)."""
 
@@ -28,6 +40,8 @@ class DensePointNormal:
         self.v = np.nanmean(T**2, axis=0)
         # Pooled noise starts here; its prior is not learned by this oracle.
         self.a0, self.b0 = 0.5, np.exp(np.mean(np.log(variance)))
+        # Each feature is of the pool or stands apart; at first one in ten does.
+        self.apart = np.full(self.d, 0.1)
 
     def mean(self):
         return self.P * self.M
@@ -109,17 +123,32 @@ class DensePointNormal:
         n = 0.5 * (counts + self.P.sum(axis=1))
         slabs = (self.P * (self.M**2 + self.V) / self.s).sum(axis=1)
         E = np.array([self.half_error(i) for i in range(self.d)]) + 0.5 * slabs
+        own = (np.full(self.d, 0.5), 0.5 * ETA * self.v)
         if self.noise == "free":
-            self.prior = (np.full(self.d, 0.5), 0.5 * ETA * self.v)
-            self.c, self.e = 0.5 + n, self.prior[1] + E
+            laws = [Law(*own, n, E)]
         elif self.noise == "shared":
-            self.prior = (np.array([0.5]), np.array([0.5 * ETA * self.v.mean()]))
-            self.c, self.e = np.array([0.5 + n.sum()]), self.prior[1] + E.sum()
+            mean = np.array([0.5 * ETA * self.v.mean()])
+            laws = [Law(np.array([0.5]), mean, n.sum(keepdims=True), E.sum(keepdims=True))]
         else:
-            self.prior = (np.full(self.d, self.a0), np.full(self.d, self.a0 * self.b0))
-            self.c, self.e = self.a0 + n, self.prior[1] + ETA * self.v + E
-        self.tau = np.broadcast_to(self.c / self.e, self.d)
-        self.log_tau = np.broadcast_to(digamma(self.c) - np.log(self.e), self.d)
+            E = E + ETA * self.v
+            pool = (np.full(self.d, self.a0), np.full(self.d, self.a0 * self.b0))
+            laws = [Law(*pool, n, E), Law(*own, n, E)]
+        shares = [np.ones_like(laws[0].tau)]
+        self.noise_bound = 0.0
+        if len(laws) == 2:
+            self.chance = np.clip(self.apart.mean(), 0.1 / self.d, 1 - 0.1 / self.d)
+            odds = np.log(self.chance / (1 - self.chance)) + laws[1].evidence - laws[0].evidence
+            self.apart = expit(odds)
+            shares = [1 - self.apart, self.apart]
+            for share, chance in zip(shares, (1 - self.chance, self.chance), strict=True):
+                self.noise_bound += np.sum(share * np.log(chance) + entr(share))
+        self.tau = np.broadcast_to(
+            sum(r * law.tau for r, law in zip(shares, laws, strict=True)), self.d
+        )
+        self.log_tau = np.broadcast_to(
+            sum(r * law.log_tau for r, law in zip(shares, laws, strict=True)), self.d
+        )
+        self.noise_bound += sum(np.sum(r * law.bound) for r, law in zip(shares, laws, strict=True))
 
     def bound(self):
         """Expected log densities and entropies, one distribution after the other."""
@@ -131,10 +160,7 @@ class DensePointNormal:
         for n in range(self.n):
             xx = self.Sx[n] + np.outer(self.X[n], self.X[n])
             value += 0.5 * (np.linalg.slogdet(self.Sx[n])[1] - np.trace(xx) + self.q)
-        a0, b0 = self.prior
-        tau, log_tau = self.c / self.e, digamma(self.c) - np.log(self.e)
-        entropy = self.c - np.log(self.e) + gammaln(self.c) + (1 - self.c) * digamma(self.c)
-        value += np.sum(a0 * np.log(b0) - gammaln(a0) + (a0 - 1) * log_tau - b0 * tau + entropy)
+        value += self.noise_bound
         if self.noise == "pooled":
             value -= np.sum(ETA * self.v * self.tau)
         for j in range(self.q):

@@ -25,7 +25,7 @@ POWERS = {
     **dict.fromkeys(["upper_bound_", "gap_", "low_rank_gap_", "shift_"], 2),
 }
 #: Hyperparameters of laws in units of the noise.
-WITHOUT_UNIT = {"share", "scale", "noise_shape"}
+WITHOUT_UNIT = {"share", "scale", "noise_shape", "noise_apart"}
 #: Densities have the inverse unit of the data, and change by its logarithm.
 DENSITIES = {"lower_bound_", "deviance_", "criterion_", "best_"}
 #: Iterations that go through the features in their order, or start from random directions, come

@@ -126,7 +126,8 @@ class SparseProbabilisticPCA(GaussianComponents):
         The same of the refit, empty without one; its model has fewer loadings.
     hyperparameters_ : dict
         Hyperparameters of the prior from the search: ``share`` and ``scale`` of each component
-        (point-normal), ``noise_shape`` and ``noise_scale`` of the law of the noise.
+        (point-normal), ``noise_shape`` and ``noise_scale`` of the law of the noise, and with
+        pooled noise ``noise_apart``, the share of the features that stand apart from it.
     n_components_ : int
         Components found; 0 where noise alone describes the data best.
     n_iter_ : int

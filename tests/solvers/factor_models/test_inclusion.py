@@ -36,18 +36,50 @@ def found(data, noise="pooled"):
     return samples, search_any(SparseFactors(noise=noise).growth(), samples, Counter()).state
 
 
+def known_noise(estimate, variance):
+    """Evidence of loadings whose features have a noise that is known."""
+    return Evidence(estimate, variance, np.ones_like(estimate), np.full(estimate.shape[1], 1e12))
+
+
 def test_a_loading_is_there_by_the_ratio_of_two_densities():
     estimate, variance, slab = np.array([[0.3, -1.2]]), np.array([[0.1, 0.2]]), np.array([0.5, 2.0])
     there = norm.logpdf(estimate, scale=np.sqrt(variance + slab))
     expected = there - norm.logpdf(estimate, scale=np.sqrt(variance))
-    np.testing.assert_allclose(Evidence(estimate, variance).log_factor(slab), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        known_noise(estimate, variance).log_factor(slab), expected, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.4, 1.0])
+def test_noise_of_few_values_is_integrated_out(chance):
+    """Against quadrature over the precision, wherever the noise was learned."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=20)
+    y, a0, b0, slab = 0.8 * x + rng.normal(size=20), 0.7, 0.3, 3.0
+
+    def density(tau, covariance):
+        quadratic = y @ np.linalg.solve(covariance, y)
+        value = tau ** (a0 - 1 + y.size / 2) * np.exp(-tau * (b0 + quadratic / 2))
+        return value / np.sqrt(np.linalg.det(covariance))
+
+    with_it, without = (
+        quad(density, 0, np.inf, args=(C,))[0]
+        for C in (np.eye(20) + slab * np.outer(x, x), np.eye(20))
+    )
+    # What a posterior of the precision says whose errors are those of a mixture of both.
+    weight, length = a0 + y.size / 2, x @ x
+    errors = b0 + y @ y / 2 - chance * (x @ y) ** 2 / (2 * (length + 1 / slab))
+    estimate = (x @ y) / length * np.sqrt(weight / errors)
+    at = [np.array([[value]]) for value in (estimate, 1 / length, chance)]
+    found = Evidence(*at, np.array([weight])).log_factor(np.array([slab]))
+    np.testing.assert_allclose(found[0, 0], np.log(with_it / without), rtol=1e-7)
 
 
 def test_shares_are_integrated_out():
     """Two components against quadrature over both shares, and over the law that they come from."""
     rng = np.random.default_rng(3)
     true = np.where(rng.random((2, 25)) < [[0.2], [0.5]], rng.normal(size=(2, 25)), 0.0)
-    evidence = Evidence(true + 0.3 * rng.normal(size=(2, 25)), np.full((2, 25), 0.09))
+    evidence = known_noise(true + 0.3 * rng.normal(size=(2, 25)), np.full((2, 25), 0.09))
     share, scale = np.full(2, 0.5), np.ones(2)
     result = Integrated.over(evidence, np.ones(25), share, scale)
     for _ in range(inclusion.N_UPDATES):

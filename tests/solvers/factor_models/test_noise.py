@@ -1,5 +1,6 @@
 """Share of the noise in the bound: against arithmetic of fifty digits, and what rounding did."""
 
+from dataclasses import replace
 from decimal import Decimal, getcontext
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy.special import digamma
 
 from loadstone import SparseProbabilisticPCA
-from loadstone.solvers.factor_models.noise import ETA, ErrorTerms, Noise
+from loadstone.solvers.factor_models.noise import ETA, SHAPE, ErrorTerms, Noise
 
 
 def in_digits(a0, b0, n, error):
@@ -26,18 +27,18 @@ def test_share_of_the_bound_has_all_digits_at_every_shape(shape):
     counts, errors = np.array([[4.0, 6.0, 50.0]]), np.array([[2.5, 1.0, 70.0]])
     variance = np.array([1.0, 0.5, 2.0])
     start = Noise.start("pooled", np.ones((1, 3)))
-    prior = Noise(
-        "pooled", start.precision, start.log_precision, start.variance,
-        np.array([shape]), np.array([0.7]), start.bound,
-    )  # fmt: skip
+    prior = replace(start, shape=np.array([shape]), scale=np.array([0.7]))
     terms = ErrorTerms(counts, errors, errors, np.zeros(1))
     found = prior.update(terms, variance, learn=False)
     # The floor acts on the precision without being part of the prior.
-    wanted = Decimal(0)
-    for n, error, v in zip(counts[0], errors[0], variance, strict=True):
-        floored, b0 = float(error + ETA * v), shape * 0.7
-        wanted += in_digits(shape, b0, n, floored)
-        wanted -= Decimal(ETA * v) * (Decimal(shape) + int(n)) / (Decimal(b0) + Decimal(floored))
+    wanted, chance = Decimal(0), Decimal(float(prior.chance_apart[0, 0]))
+    for n, error, v, r in zip(counts[0], errors[0], variance, found.apart[0], strict=True):
+        floored, r = float(error + ETA * v), Decimal(float(r))
+        laws = [(shape, shape * 0.7, 1 - r, 1 - chance), (SHAPE, SHAPE * ETA * v, r, chance)]
+        for a0, b0, share, prior_share in laws:
+            precision = (Decimal(a0) + int(n)) / (Decimal(b0) + Decimal(floored))
+            value = in_digits(a0, b0, n, floored) - Decimal(ETA * v) * precision
+            wanted += share * (value + (prior_share / share).ln())
     assert abs(float(Decimal(float(found.bound[0])) - wanted)) < 1e-12 * (1.0 + abs(float(wanted)))
 
 
@@ -54,3 +55,17 @@ def test_another_unit_ends_a_run_that_creeps_at_the_same_round():
             two.explained_variance_ * 2.0**20, one.explained_variance_, rtol=1e-7
         )
         assert len(two.refit_lower_bounds_) == len(one.refit_lower_bounds_)
+
+
+def test_few_features_that_are_explained_well_stand_apart_from_many_that_are_noise():
+    # One law for all of them held the eight at four per cent of their variance.
+    rng = np.random.default_rng(7)
+    W = np.zeros((300, 2))
+    W[:4, 0], W[4:8, 1] = 100.0, 98.0
+    X = rng.normal(size=(50, 2)) @ W.T + rng.normal(size=(50, 300))
+    model = SparseProbabilisticPCA(standardize=True).fit(X)
+    noise = np.asarray(model.noise_variance_) * X.var(axis=0, ddof=1)
+    np.testing.assert_array_equal(np.flatnonzero(model.components_.any(axis=0)), np.arange(8))
+    assert (noise[:8] < 3.0).all()
+    assert (noise[:8] > 0.3).all()
+    assert model.hyperparameters_["noise_apart"] == pytest.approx(8 / 300, rel=0.05)

@@ -15,11 +15,11 @@ around the model (Laplace), with the support that is most likely:
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.factor_models.information import THERE, information, with_one_noise
-from loadstone.solvers.factor_models.noise import ETA, SHAPE, Noise
+from loadstone.solvers.factor_models.noise import ETA, Noise, own_law_of
 from loadstone.solvers.factor_models.point_normal import SCALE_PRICE, PointNormal
 from loadstone.solvers.factor_models.rounds import State
 from loadstone.solvers.factor_models.samples import IncompleteSamples, Samples
@@ -63,16 +63,34 @@ def _log_chance_of_support(law: PointNormal, kept: Array) -> float:
 
 def _noise_prior(noise: Noise, variance: Array) -> tuple[float, Array]:
     """Log density of the ``ln tau`` under their prior, and its curvature there."""
-    tau = noise.precision[0]
+    tau = noise.precision
+    own = own_law_of(variance, tau)
     if noise.kind == "pooled":
-        a0 = np.full_like(tau, noise.shape[0])
-        b0, floor = a0 * noise.scale[0], ETA * variance
-    else:
-        a0, b0, floor = np.full_like(tau, SHAPE), SHAPE * ETA * variance, 0.0 * variance
+        return _pooled_prior(noise, *own, ETA * variance * tau[0])
+    a0, b0 = own[0][0], own[1][0]
+    tau = tau[0]
     if noise.kind == "shared":
-        tau, a0, b0, floor = tau[:1], a0[:1], np.mean(b0, keepdims=True), floor[:1]
-    terms = a0 * np.log(b0 * tau) - gammaln(a0) - (b0 + floor) * tau
-    return float(terms.sum()), (b0 + floor) * tau
+        tau, a0, b0 = tau[:1], a0[:1], np.mean(b0, keepdims=True)
+    return float(_log_density_of(a0, b0, tau).sum()), b0 * tau
+
+
+def _pooled_prior(noise: Noise, a0: Array, b0: Array, floor: Array) -> tuple[float, Array]:
+    """The same for the pool and the law ``Gamma(a0, b0)`` of features that stand apart."""
+    tau, chance = noise.precision, noise.chance_apart
+    pool = noise.pool(tau)
+    together = np.log1p(-chance) + _log_density_of(*pool, tau)
+    apart = np.log(chance) + _log_density_of(a0, b0, tau)
+    r = expit(apart - together)
+    value = np.logaddexp(together, apart).sum() - floor.sum()
+    between = pool[0] - pool[1] * tau - (a0 - b0 * tau)
+    curvature = (1.0 - r) * pool[1] * tau + r * b0 * tau - r * (1.0 - r) * np.square(between)
+    return float(value), np.maximum(curvature[0], 0.0) + floor
+
+
+def _log_density_of(a0: Array, b0: Array, tau: Array) -> Array:
+    """Of ``ln tau`` where ``tau`` is ``Gamma(a0, b0)``."""
+    result: Array = a0 * np.log(b0 * tau) - gammaln(a0) - b0 * tau
+    return result
 
 
 def _likelihood(

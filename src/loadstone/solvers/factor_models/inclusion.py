@@ -6,6 +6,14 @@ or normal with variance ``s_j u_i``, so that
 
     P = pi_j B / (1 - pi_j + pi_j B),    2 ln B = ln(v/(v + s_j u_i)) + b^2 s_j u_i/(v (v + s_j u_i))
 
+That takes the noise for known. It is learned from ``2 c_i`` values, and what a loading explains is
+no longer noise: with the noise integrated out, and ``x = b^2 s_j u_i/(2 v (v + s_j u_i) c_i)`` the
+share of the noise that the loading takes or would take, the last term is
+
+    2 c_i (ln(1 + P_0 x) - ln(1 - (1 - P_0) x))
+
+where the noise was learned with the loading there with probability ``P_0``.
+
 The rounds take the share ``pi_j`` for known, at a value that a few loadings have chosen, and
 ``u_i = 1``. Here both are integrated out (the scale ``s_j`` stays at its likeliest value: to
 integrate it as well changed nothing that could be measured):
@@ -40,6 +48,8 @@ N_POINTS, REACH = 17, 3.4
 N_UPDATES = 20
 #: Means of the Beta law of the shares, as logits, and how many loadings it is worth.
 MEANS, STRENGTHS = np.linspace(-4.0, 3.0, 15), 2.0 ** np.arange(1, 8)
+#: Share of its noise that a loading that is not there would take, at most.
+MOST_EXPLAINED = 0.95
 #: Loadings from which on only the centre is looked at: of so many the law is known.
 MANY_LOADINGS = 100_000
 
@@ -53,7 +63,9 @@ def inclusion_probabilities(samples: Samples, state: State) -> Array:
     variance = joint_variances(samples, state) * tau
     # What the slab adds to the information is taken out: 1/variance = 1/v + 1/s.
     left = np.maximum(1.0 - variance / scale, 1e-9)
-    evidence = Evidence(law.slab_mean[0] * np.sqrt(tau) / left, variance / left)
+    evidence = Evidence(
+        law.slab_mean[0] * np.sqrt(tau) / left, variance / left, law.inclusion[0], noise.weight[0]
+    )
     units = UNITS if noise.has_a_unit else UNITS[-1:]
     sizes = -np.log(tau) + np.log(tau).mean()
     found = [
@@ -68,15 +80,30 @@ def inclusion_probabilities(samples: Samples, state: State) -> Array:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What samples say of loadings: estimates and their variances, shape (q, d)."""
+    """What samples say of loadings, shape (q, d).
+
+    Attributes
+    ----------
+    estimate, variance : ndarray of shape (q, d)
+        ``b`` and ``v``.
+    chance : ndarray of shape (q, d)
+        The probability of a loading with which the noise was learned.
+    weight : ndarray of shape (d,)
+        ``c_i``: half the number of values that the noise of a feature is known from.
+    """
 
     estimate: Array
     variance: Array
+    chance: Array
+    weight: Array
 
     def log_factor(self, slab: Array) -> Array:
         """``ln B`` for variances ``slab`` of loadings that are there, (..., q, d)."""
         v, total = self.variance, self.variance + slab
-        result: Array = 0.5 * (np.log(v / total) + np.square(self.estimate) * (slab / (v * total)))
+        share = 0.5 * np.square(self.estimate) * (slab / (v * total)) / self.weight
+        without = np.log1p(self.chance * share)
+        among = np.log1p(-np.minimum((1.0 - self.chance) * share, MOST_EXPLAINED))
+        result: Array = 0.5 * np.log(v / total) + self.weight * (without - among)
         return result
 
     def updated(self, units: Array, share: Array, scale: Array) -> tuple[Array, Array]:

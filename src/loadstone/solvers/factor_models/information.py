@@ -48,7 +48,7 @@ def joint_variances(samples: Samples, state: State) -> Array:
         matrix = with_one_noise(matrix, n_loadings)
     else:
         own = np.arange(n_loadings, n_loadings + d)
-        matrix[own, own] += noise.shape[0]
+        matrix[own, own] += noise.prior_weight[0]
     units = 1.0 / np.sqrt(np.diagonal(matrix))
     try:
         root = np.linalg.cholesky(matrix * np.multiply.outer(units, units))

@@ -6,6 +6,10 @@ half their expected squared error. Pooled noise learns ``a0, b0`` from all featu
 is shared noise, ``a0 -> 0`` free noise. The floor ``ETA v_i`` keeps duplicates of a feature from
 a noise of zero.
 
+A few features may stand apart from the pool: with a learned probability a precision comes from the
+law of free noise. One law for all takes the many for the whole: where hundreds of features are
+noise and eight are explained to a hundredth of a per cent, it held those at four per cent.
+
 Features that were scaled to the same variance have no unit in which their noise could be alike:
 their variances are closer to each other than variances of samples can be, which the law of the
 pool takes for noise that is the same. Its shape is limited there.
@@ -14,11 +18,13 @@ pool takes for noise that is the same. Its shape is limited there.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, entr, expit, logit
 
 from loadstone.covariance.protocol import Array
+from loadstone.solvers.factor_models.noise_prior import best_prior, log_evidence, log_rising
 
 NOISES = ("pooled", "shared", "free")
 #: Smallest noise as a share of the variance of its feature.
@@ -27,18 +33,12 @@ ETA = 1e-6
 SHAPE = 0.5
 #: Learned shape from which on one feature can hardly leave the others.
 HELD = 10.0
-#: Range of the learned shape, and its end where features were scaled.
-SHAPES = (0.05, 1e5)
-SCALED_SHAPE = 1.0
+#: The largest shape that is learned, and where features were scaled.
+LARGEST_SHAPE, SCALED_SHAPE = 1e5, 1.0
+#: Probability at first that a feature stands apart; in the end as good as of one in ten of them.
+APART, FEWEST_APART = 0.1, 0.1
 #: Share of the variance that logarithms of sample variances have, below which they were scaled.
 TOO_CLOSE = 1.0 / 3.0
-#: Steps of the pattern search in the logarithms of shape and scale, first to last.
-STEPS = (1.0, 0.2, 0.04)
-#: Steps that follow for the scale alone.
-NEWTON_STEPS = 6
-#: Numbers from which on four terms of Stirling's series are exact.
-STIRLING = 20.0
-_MOVES = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,12 @@ class Noise:
         ``<tau_i>`` and ``<ln tau_i>``.
     variance : ndarray of shape (models, d)
         ``<1/tau_i> = e_i/(c_i - 1)``, at most ``2 e_i/c_i``: of very few values it is infinite.
+    weight : ndarray of shape (models, d)
+        ``c_i``: half the number of values that a precision is known from.
     shape, scale : ndarray of shape (models,)
         ``a0`` and ``b0/a0`` of the prior; used where noise is pooled.
+    apart : ndarray of shape (models, d)
+        Probability that a feature stands apart from the pool.
     largest : float
         The largest shape that may be learned.
     bound : ndarray of shape (models,)
@@ -87,13 +91,15 @@ class Noise:
     precision: Array
     log_precision: Array
     variance: Array
+    weight: Array
     shape: Array
     scale: Array
+    apart: Array
     bound: Array
-    largest: float = SHAPES[1]
+    largest: float = LARGEST_SHAPE
 
     @classmethod
-    def start(cls, kind: str, variance: Array, largest: float = SHAPES[1]) -> Noise:
+    def start(cls, kind: str, variance: Array, largest: float = LARGEST_SHAPE) -> Noise:
         """Noise known without doubt, ``variance`` of shape (models, d)."""
         models = variance.shape[0]
         variance = (
@@ -108,8 +114,10 @@ class Noise:
             precision,
             np.log(precision),
             variance,
+            np.full_like(variance, np.inf),
             np.full(models, SHAPE),
             scale,
+            np.full_like(variance, APART),
             np.full(models, -np.inf),
             largest,
         )
@@ -128,6 +136,24 @@ class Noise:
         """Whether features are taken to have one unit: their noise is pooled, and not scaled."""
         return self.kind == "pooled" and self.largest > SCALED_SHAPE
 
+    @property
+    def chance_apart(self) -> Array:
+        """Probability (models, 1) that some feature stands apart."""
+        least = FEWEST_APART / max(self.apart.shape[1], 1)
+        result: Array = np.clip(self.apart.mean(axis=1, keepdims=True), least, 1.0 - least)
+        return result
+
+    @property
+    def prior_weight(self) -> Array:
+        """What the prior of a precision is worth, (models, d): the shape of its law."""
+        result: Array = self.shape[:, None] + (SHAPE - self.shape[:, None]) * self.apart
+        return result
+
+    def pool(self, like: Array) -> tuple[Array, Array]:
+        """``a0`` and ``b0`` of the pool, for every feature."""
+        a0 = np.broadcast_to(self.shape[:, None], like.shape)
+        return a0, a0 * self.scale[:, None]
+
     def update(self, terms: ErrorTerms, variance: Array, *, learn: bool) -> Noise:
         """Posterior for ``n_i`` and ``E_i``; ``variance`` is ``v_i``."""
         # Squares, of which rounding can leave less than nothing where the fit is exact.
@@ -138,39 +164,66 @@ class Noise:
             errors = errors.sum(axis=1, keepdims=True)
             counts = counts.sum(axis=1, keepdims=True)
             variance = variance.mean(keepdims=True)
-        floor = np.broadcast_to(SHAPE * ETA * variance, errors.shape)
-        return self._posterior(np.full_like(floor, SHAPE), floor, counts, errors)
+        own = Precisions.of(*own_law_of(variance, errors), counts, errors)
+        bound = own.bound.sum(axis=1)
+        return replace(self, **own.moments(self.precision.shape), bound=bound)
 
     def _pooled(self, counts: Array, errors: Array, variance: Array, *, learn: bool) -> Noise:
         errors = errors + ETA * variance
-        learned = self
-        if learn:
-            pairs = zip(self.shape, self.scale, counts, errors, strict=True)
-            # No model at all may be left to learn from.
-            points = np.array([_best_prior(*pair, self.largest) for pair in pairs]).reshape(-1, 2)
-            learned = replace(self, shape=points[:, 0], scale=points[:, 1])
-        a0 = np.broadcast_to(learned.shape[:, None], errors.shape)
-        b0 = a0 * learned.scale[:, None]
-        found = learned._posterior(a0, b0, counts, errors)
-        # The floor acts on the precision without being part of the normalised prior.
-        return replace(found, bound=found.bound - ETA * (found.precision @ variance))
+        chance, own_law = self.chance_apart, own_law_of(variance, errors)
+        own_evidence = logit(chance) + log_evidence(*own_law, counts, errors)
 
-    def _posterior(self, a0: Array, b0: Array, counts: Array, errors: Array) -> Noise:
+        def apart(noise: Noise) -> Array:
+            pooled = log_evidence(*noise.pool(errors), counts, errors)
+            return np.asarray(expit(own_evidence - pooled))
+
+        learned = self._learned(counts, errors, 1.0 - apart(self)) if learn else self
+        r = apart(learned)
+        pool = Precisions.of(*learned.pool(errors), counts, errors)
+        own = Precisions.of(*own_law, counts, errors)
+        found = Precisions(*((1.0 - r) * a + r * b for a, b in zip(pool, own, strict=True)))
+        choice = entr(r) + entr(1.0 - r) + r * np.log(chance) + (1.0 - r) * np.log1p(-chance)
+        # The floor acts on the precision without being part of the normalised prior.
+        bound = (found.bound + choice - ETA * variance * found.precision).sum(axis=1)
+        return replace(learned, **found.moments(r.shape), apart=r, bound=bound)
+
+    def _learned(self, counts: Array, errors: Array, members: Array) -> Noise:
+        """The same with the law that fits the features of the pool best."""
+        models = zip(self.shape, self.scale, counts, errors, members, strict=True)
+        # No model at all may be left to learn from.
+        points = np.array([best_prior(*each, self.largest) for each in models]).reshape(-1, 2)
+        return replace(self, shape=points[:, 0], scale=points[:, 1])
+
+
+class Precisions(NamedTuple):
+    """``Gamma(c, e)``: precisions after the data, and what they add to the bound, by feature."""
+
+    precision: Array
+    log_precision: Array
+    variance: Array
+    weight: Array
+    bound: Array
+
+    @classmethod
+    def of(cls, a0: Array, b0: Array, counts: Array, errors: Array) -> Precisions:
+        """Under the prior ``Gamma(a0, b0)``."""
         c, e = a0 + counts, b0 + errors
-        precision = c / e
-        log_precision = digamma(c) - np.log(e)
         # a0 ln b0 - ln G(a0) + (a0 - c) <ln tau> - b0 <tau> - c ln e + ln G(c) + c, in a form in
         # which large shapes do not cancel: the rounding they leave would decide when a run ends.
-        terms = _log_rising(a0, counts) - a0 * np.log1p(errors / b0)
-        terms = terms - counts * digamma(c) + c * errors / e
-        full = self.precision.shape
-        return replace(
-            self,
-            precision=np.broadcast_to(precision, full),
-            log_precision=np.broadcast_to(log_precision, full),
-            variance=np.broadcast_to(e / np.maximum(c - 1.0, 0.5 * c), full),
-            bound=terms.sum(axis=1),
-        )
+        bound = log_rising(a0, counts) - a0 * np.log1p(errors / b0)
+        bound = bound - counts * digamma(c) + c * errors / e
+        return cls(c / e, digamma(c) - np.log(e), e / np.maximum(c - 1.0, 0.5 * c), c, bound)
+
+    def moments(self, shape: tuple[int, ...]) -> dict[str, Any]:
+        """All but the bound, for ``shape`` features."""
+        named = self._asdict().items()
+        return {name: np.broadcast_to(x, shape) for name, x in named if name != "bound"}
+
+
+def own_law_of(variance: Array, like: Array) -> tuple[Array, Array]:
+    """``a0`` and ``b0`` of noise that no other feature says anything of."""
+    a0 = np.full_like(like, SHAPE)
+    return a0, np.broadcast_to(SHAPE * ETA * variance, like.shape)
 
 
 def largest_shape(variance: Array, n_samples: float) -> float:
@@ -180,65 +233,4 @@ def largest_shape(variance: Array, n_samples: float) -> float:
     """
     chance = TOO_CLOSE * 2.0 / n_samples
     scaled = variance.size > 1 and float(np.var(np.log(variance), ddof=1)) < chance
-    return SCALED_SHAPE if scaled else SHAPES[1]
-
-
-def _best_prior(
-    shape: float, scale: float, counts: Array, errors: Array, largest: float
-) -> tuple[float, float]:
-    """``a0`` and ``b0/a0`` that raise the marginal likelihood, by pattern search.
-
-    ``sum_i a0 ln b0 - ln G(a0) + ln G(a0 + n_i) - (a0 + n_i) ln(b0 + E_i)``.
-    """
-    point = np.array([np.log(shape), np.log(scale)])
-    low, high = np.log([SHAPES[0], largest])
-    for step in STEPS:
-        for _ in range(20):
-            trials = point + step * _MOVES
-            trials[:, 0] = np.clip(trials[:, 0], low, high)
-            best = int(np.argmax(_marginal(trials, counts, errors)))
-            if best == 0:
-                break
-            point = trials[best]
-    shape = float(np.exp(point[0]))
-    return shape, _best_scale(shape, float(np.exp(point[1])), counts, errors)
-
-
-def _best_scale(shape: float, scale: float, counts: Array, errors: Array) -> float:
-    """``b0/a0`` for a given shape, by Newton's method in ``ln b0``, where the marginal is concave.
-
-    A strong prior holds the noise at its scale, so that no grid is fine enough for it.
-    """
-    log_b = np.log(shape * scale)
-    for _ in range(NEWTON_STEPS):
-        share = 1.0 / (1.0 + errors * np.exp(-log_b))
-        slope = shape * counts.size - ((shape + counts) * share).sum()
-        curvature = ((shape + counts) * share * (1.0 - share)).sum()
-        log_b += float(np.clip(slope / max(curvature, 1e-300), -1.0, 1.0))
-    return float(np.exp(log_b) / shape)
-
-
-def _marginal(points: Array, counts: Array, errors: Array) -> Array:
-    a0 = np.exp(points[:, :1])
-    b0 = a0 * np.exp(points[:, 1:])
-    result: Array = (
-        _log_rising(a0, counts) - a0 * np.log1p(errors / b0) - counts * np.log(b0 + errors)
-    ).sum(axis=1)
-    return result
-
-
-def _log_rising(a: Array, n: Array) -> Array:
-    """``ln G(a + n) - ln G(a)``; of a large ``a`` by Stirling's series, of which nothing cancels."""
-    large = np.maximum(a, STIRLING)
-    end = large + n
-    series = (large - 0.5) * np.log1p(n / large) + n * (np.log(end) - 1.0)
-    series = series + _stirling_rest(end) - _stirling_rest(large)
-    result: Array = np.where(a < STIRLING, gammaln(a + n) - gammaln(a), series)
-    return result
-
-
-def _stirling_rest(x: Array) -> Array:
-    """``ln G(x)`` less ``(x - 1/2) ln x - x + ln(2 pi)/2``."""
-    square = 1.0 / np.square(x)
-    result: Array = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
-    return result
+    return SCALED_SHAPE if scaled else LARGEST_SHAPE

@@ -76,7 +76,7 @@ class FactorFit:
     bounds, refit_bounds : ndarray
         Bound after every round of the last run of the search, and of the refit; never fall.
     hyperparameters : dict
-        Those of the prior in noise units, ``noise_shape`` and ``noise_scale``.
+        Those of the prior in noise units, ``noise_shape``, ``noise_scale``; of pooled noise ``noise_apart``.
     n_iter : int
         Rounds of the whole search.
     stop : Stop
@@ -236,7 +236,8 @@ def _hyperparameters(state: State, order: Array) -> dict[str, Any]:
     else:
         own = dict(vars(law.prior))
     shape, scale = float(noise.shape[0]), float(noise.scale[0])
-    return own | {"noise_shape": shape, "noise_scale": scale}
+    own |= {"noise_shape": shape, "noise_scale": scale}
+    return own | ({"noise_apart": float(noise.chance_apart[0, 0])} if noise.kind == "pooled" else {})
 
 
 def _described_noise(kind: str, precision: Array) -> float | Array:
