@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import digamma, entr, expit, logit
 
 from loadstone.covariance.protocol import Array
-from loadstone.solvers.factor_models.noise_prior import best_prior, log_evidence, log_rising
+from loadstone.solvers.factor_models.noise_prior import best_prior, log_rising
 
 NOISES = ("pooled", "shared", "free")
 #: Smallest noise as a share of the variance of its feature.
@@ -170,17 +170,15 @@ class Noise:
 
     def _pooled(self, counts: Array, errors: Array, variance: Array, *, learn: bool) -> Noise:
         errors = errors + ETA * variance
-        chance, own_law = self.chance_apart, own_law_of(variance, errors)
-        own_evidence = logit(chance) + log_evidence(*own_law, counts, errors)
-
-        def apart(noise: Noise) -> Array:
-            pooled = log_evidence(*noise.pool(errors), counts, errors)
-            return np.asarray(expit(own_evidence - pooled))
-
-        learned = self._learned(counts, errors, 1.0 - apart(self)) if learn else self
-        r = apart(learned)
-        pool = Precisions.of(*learned.pool(errors), counts, errors)
-        own = Precisions.of(*own_law, counts, errors)
+        chance = self.chance_apart
+        own = Precisions.of(*own_law_of(variance, errors), counts, errors)
+        apart = logit(chance) + own.log_evidence(counts, errors)
+        learned, pool = self, Precisions.of(*self.pool(errors), counts, errors)
+        if learn:
+            members = expit(pool.log_evidence(counts, errors) - apart)
+            learned = self._learned(counts, errors, members)
+            pool = Precisions.of(*learned.pool(errors), counts, errors)
+        r = expit(apart - pool.log_evidence(counts, errors))
         found = Precisions(*((1.0 - r) * a + r * b for a, b in zip(pool, own, strict=True)))
         choice = entr(r) + entr(1.0 - r) + r * np.log(chance) + (1.0 - r) * np.log1p(-chance)
         # The floor acts on the precision without being part of the normalised prior.
@@ -213,6 +211,11 @@ class Precisions(NamedTuple):
         bound = log_rising(a0, counts) - a0 * np.log1p(errors / b0)
         bound = bound - counts * digamma(c) + c * errors / e
         return cls(c / e, digamma(c) - np.log(e), e / np.maximum(c - 1.0, 0.5 * c), c, bound)
+
+    def log_evidence(self, counts: Array, errors: Array) -> Array:
+        """Of every feature, with its precision integrated out."""
+        result: Array = self.bound + counts * self.log_precision - errors * self.precision
+        return result
 
     def moments(self, shape: tuple[int, ...]) -> dict[str, Any]:
         """All but the bound, for ``shape`` features."""

@@ -237,7 +237,9 @@ def _hyperparameters(state: State, order: Array) -> dict[str, Any]:
         own = dict(vars(law.prior))
     shape, scale = float(noise.shape[0]), float(noise.scale[0])
     own |= {"noise_shape": shape, "noise_scale": scale}
-    return own | ({"noise_apart": float(noise.chance_apart[0, 0])} if noise.kind == "pooled" else {})
+    return own | (
+        {"noise_apart": float(noise.chance_apart[0, 0])} if noise.kind == "pooled" else {}
+    )
 
 
 def _described_noise(kind: str, precision: Array) -> float | Array:
