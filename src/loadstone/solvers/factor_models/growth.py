@@ -207,12 +207,7 @@ class Growth:
 
     def _birth(self, samples: Samples, state: State) -> State:
         """The best of a few proposals for one more component, after some rounds."""
-        proposals = [self._with(state, w) for w in births(samples, state)]
-        if state.noise.is_held:
-            # Features of a new component may be nearly free of noise, which a prior learned
-            # without it rules out: half of the proposals let them go.
-            proposals += [replace(p, noise=p.noise.freed()) for p in proposals]
-        together = stacked(proposals)
+        together = stacked([self._with(state, w) for w in births(samples, state)])
         if not self.insists:
             return self.rounds.race(samples, together, TRIAL_ROUNDS)
         trial = replace(self.rounds, max_iter=min(TRIAL_ROUNDS, self.rounds.max_iter))

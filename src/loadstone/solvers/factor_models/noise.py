@@ -31,8 +31,6 @@ NOISES = ("pooled", "shared", "free")
 ETA = 1e-6
 #: Shape of the prior where it is not learned.
 SHAPE = 0.5
-#: Learned shape from which on one feature can hardly leave the others.
-HELD = 10.0
 #: The largest shape that is learned, and where features were scaled.
 LARGEST_SHAPE, SCALED_SHAPE = 1e5, 1.0
 #: Probability at first that a feature stands apart; in the end as good as of one in ten of them.
@@ -121,15 +119,6 @@ class Noise:
             np.full(models, -np.inf),
             largest,
         )
-
-    def freed(self) -> Noise:
-        """The same precisions with a prior that holds none of them."""
-        return replace(self, shape=np.full_like(self.shape, SHAPE))
-
-    @property
-    def is_held(self) -> bool:
-        """Whether a learned prior keeps features from a noise of their own."""
-        return self.kind == "pooled" and bool((self.shape > HELD).any())
 
     @property
     def has_a_unit(self) -> bool:
