@@ -55,7 +55,7 @@ COMPARISON = 50
 #: Rows that climb at least, where a step of each takes long.
 FEW_CLIMBED = 4
 #: Share of climbs that end on hills of their own, from which on there are many hills.
-RUGGED = 0.5
+RUGGED = 1 / 3
 #: Share from which on there may be any number of them.
 ALL_HILLS = 0.75
 #: Generations without a better one after which there is no other.
