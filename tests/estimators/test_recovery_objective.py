@@ -234,3 +234,24 @@ def test_a_component_that_recovers_nothing_more_is_not_returned(refine):
     with pytest.warns(UserWarning, match=r"1 component\(s\) found, fewer than asked for"):
         model.fit(X)
     assert np.abs(model.components_).tolist() in ([[1, 0, 0, 0]], [[0, 0, 0, 1]])
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_of_single_precision_is_not_recovered(seed, noise):
+    # Nearly collinear scores seemed to recover what was rounding of float32 data of low rank.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 25)) + noise * rng.normal(size=(60, 25))
+    single = X.astype(np.float32)
+    found = SparsePCA(2, n_nonzero=10, objective="recovery").fit(single)
+    variance = SparsePCA(2, n_nonzero=10).fit(single)
+    # Judged on the data in double precision, by least squares.
+    shares = []
+    for model in (found, variance):
+        scores = (X - X.mean(axis=0)) @ model.components_.T.astype(float)
+        fitted = scores @ np.linalg.lstsq(scores, X - X.mean(axis=0), rcond=None)[0]
+        shares.append(np.square(fitted).sum() / np.square(X - X.mean(axis=0)).sum())
+    reported = found.recovered_variance_ratio_[-1]
+    assert reported >= variance.recovered_variance_ratio_[-1] * (1 - 1e-5)
+    assert shares[0] >= shares[1] * (1 - 1e-5)
+    assert reported == pytest.approx(shares[0], abs=1e-4)

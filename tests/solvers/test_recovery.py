@@ -283,3 +283,23 @@ def test_a_climb_in_the_cone_starts_from_what_has_the_signs():
     values, w = best_in_cone(A, B, np.ones((1, 2)), [np.array([[1.0, -1.0]])], 1e-12)
     np.testing.assert_array_equal(w, [[w[0, 0], 0.0]])
     assert values[0] == pytest.approx(1.25)
+
+
+def test_progress_is_told_on_the_way_and_may_end_the_search():
+    S, constraints = problem(2, p=20), [LoadingConstraint(20, 4)] * 3
+    told = []
+
+    def listen(stage, recovered):
+        told.append(recovered)
+        return len(told) == 3
+
+    stopped = Recovery()(S, constraints, progress=listen)
+    assert len(told) == 3
+    assert told == sorted(told)
+    assert stopped.stop is Stop.CALLBACK
+    assert recovered_variance(S, stopped.matrix)[-1] >= told[-1] * (1 - 1e-9)
+    # Nobody asks to stop: the same answer as without anybody listening.
+    told.clear()
+    heard = Recovery()(S, constraints, progress=lambda _, recovered: bool(told.append(recovered)))
+    np.testing.assert_array_equal(heard.matrix, Recovery()(S, constraints).matrix)
+    assert len(told) > 10

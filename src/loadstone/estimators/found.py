@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -25,6 +25,8 @@ from loadstone.metrics import (
     total_variance,
 )
 
+#: How the names of stages of a search begin.
+STAGE = "search: "
 #: Ends of a search that a person should hear of.
 UNFINISHED = (Stop.MAX_ITER, Stop.WORK_LIMIT)
 
@@ -79,7 +81,15 @@ class Task:
 
     def stage(self, name: str, variance: float) -> bool:
         """Tell how far the search of a component is."""
-        return self.report(f"search: {name}", variance=variance)
+        return self.report(f"{STAGE}{name}", variance=variance)
+
+    def with_stages_alone(self) -> Task:
+        """The same, where only stages of a search are told: for answers that are a part of one."""
+
+        def stages(name: str, **facts: Any) -> bool:
+            return name.startswith(STAGE) and self.report(name, **facts)
+
+        return replace(self, report=stages)
 
     def iteration(self, iteration: int, bound: float) -> bool:
         """Tell of an iteration and the bound it has reached."""

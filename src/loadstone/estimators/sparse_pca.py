@@ -242,7 +242,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
                 starts.append(apart)
         # Passes over all components are many and cheap, and settle where each moves little.
         solver = Recovery(disjoint=disjoint, max_iter=10 * self.max_iter, tol=1e-3 * self.tol)
-        search = solver(task.data.S, kept, starts)
+        search = solver(task.data.S, kept, starts, task.stage)
         # Where nothing is left to recover there is no direction to take.
         adds = np.flatnonzero(search.matrix.any(axis=0))
         shortfall = variance.shortfall if adds.size == n_found else NOTHING_LEFT
@@ -256,7 +256,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     def _apart(self, task: Task, constraints: Sequence[Constraint], rest: Array) -> Array:
         """The disjoint answer, so that more freedom recovers no less; ``rest`` fills it up."""
         smaller = replace(self, orthogonality="disjoint")
-        loadings = smaller._sized(replace(task, report=silent), constraints).loadings
+        loadings = smaller._sized(task.with_stages_alone(), constraints).loadings
         return np.column_stack([loadings, rest[:, loadings.shape[1] :]])
 
     def _refuses_more(self) -> str | None:

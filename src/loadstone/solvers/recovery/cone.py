@@ -16,8 +16,9 @@ import numpy as np
 
 from loadstone.covariance import Array
 
-#: Eigenvalues of a score covariance below this share of the largest count as zero.
-SINGULAR = 1e-8
+#: Eigenvalues of correlations of scores below this share of the largest count as zero, and below
+#: this number of units of their precision.
+SINGULAR, ROUNDED = 1e-8, 1e3
 #: Loadings below this share of the largest count as zero.
 ZERO = 1e-12
 #: Gradients below this share of their terms are rounding.
@@ -26,14 +27,24 @@ FLAT = 1e-10
 STEPS = 4
 
 
-def leading(A: Array, B: Array, floor: float) -> tuple[Array, Array]:
-    """Largest root of each pencil ``A - mu B`` of a batch, and its vector."""
-    lengths, Q = np.linalg.eigh(B)
-    limit = np.maximum(SINGULAR * lengths[:, -1:], floor)
-    # Directions without variance are left out: they recover nothing, at any price.
-    solid = lengths > limit
+def singular_share(eps: float) -> float:
+    """Share of the largest eigenvalue that is nothing, of numbers with rounding ``eps``."""
+    return max(SINGULAR, ROUNDED * eps)
+
+
+def leading(A: Array, B: Array, floor: float, singular: float = SINGULAR) -> tuple[Array, Array]:
+    """Largest root of each pencil ``A - mu B`` of a batch, and its vector.
+
+    Features with a variance up to ``floor`` are left out, and so are directions in which the
+    correlations of the others are ``singular``: they recover nothing, at any price.
+    """
+    variance = np.diagonal(B, axis1=1, axis2=2)
+    usable = variance > floor
+    unit = np.divide(usable, np.sqrt(np.where(usable, variance, 1.0)))
+    lengths, Q = np.linalg.eigh(unit[:, :, None] * B * unit[:, None, :])
+    solid = lengths > singular * np.maximum(lengths[:, -1:], np.finfo(np.float64).tiny)
     root = np.divide(solid, np.sqrt(np.where(solid, lengths, 1.0)))
-    white = Q * root[:, None, :]
+    white = unit[:, :, None] * Q * root[:, None, :]
     values, vectors = np.linalg.eigh(white.transpose(0, 2, 1) @ A @ white)
     return values[:, -1], (white @ vectors[:, :, -1:])[:, :, 0]
 

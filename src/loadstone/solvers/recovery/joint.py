@@ -10,6 +10,7 @@ import numpy as np
 from loadstone.constraints import LoadingConstraint, Signs
 from loadstone.covariance import Array, Support
 from loadstone.metrics.recovered_variance import recovered_from_scores
+from loadstone.solvers.recovery.cone import ROUNDED
 from loadstone.solvers.recovery.pencil import GAIN, Pencil, Sized, forced_of
 
 #: Principal components whose features are starts.
@@ -23,25 +24,30 @@ N_RANDOM, N_RANDOM_DISJOINT, FEW_FEATURES = 24, 8, 64
 ROUGH = 1e-4
 #: Differences of values that mean nothing.
 ROUNDING = 1e-12
+#: Steps that long, in square roots of the rounding, that gain nothing are between equals.
+FAR, TINIEST = 100.0, float(np.finfo(np.float64).tiny)
 #: Passes over all components.
 MAX_PASSES = 20
 
 
 @dataclass(frozen=True)
 class JointProblem:
-    """``S^2`` and ``S`` on some features, a constraint for each component, and their relation."""
+    """``S^2`` and ``S`` on some features, a constraint for each component, and their relation.
+
+    ``eps`` is the rounding of the data.
+    """
 
     A: Array
     B: Array
     constraints: tuple[Sized, ...]
     disjoint: bool = False
+    eps: float = float(np.finfo(np.float64).eps)
 
     def recovered(self, W: Array) -> float:
-        """``tr[(W'BW)^+ W'AW]``."""
+        """``tr[(W'BW)^+ W'AW]``, less what of it may be rounding of the data."""
         if not W.shape[1]:
             return 0.0
-        eps = float(np.finfo(np.float64).eps)
-        return float(recovered_from_scores(W.T @ self.B @ W, W.T @ self.A @ W, eps)[-1])
+        return float(recovered_from_scores(W.T @ self.B @ W, W.T @ self.A @ W, self.eps)[-1])
 
     def greedy(self, guides: Array, given: Sequence[Array] = ()) -> Array:
         """One component after another, each from fresh starts and from those given for it."""
@@ -57,7 +63,7 @@ class JointProblem:
         constraint = self.constraints[j]
         if self.disjoint:
             constraint = constraint.without(np.flatnonzero(others.any(axis=1)))
-        return Pencil.beside(self.A, self.B, others, constraint)
+        return Pencil.beside(self.A, self.B, others, constraint, self.eps)
 
     def random(self) -> list[Array]:
         """Random supports for all components at once, where features are few.
@@ -71,7 +77,9 @@ class JointProblem:
         for _ in range(N_RANDOM_DISJOINT if self.disjoint else N_RANDOM):
             W = np.zeros((len(self.A), len(self.constraints)))
             for j, constraint in enumerate(self.constraints):
-                worth = np.where(Pencil(self.A, self.B, constraint).singles() > 0, 1.0, 0.0)
+                worth = np.where(
+                    Pencil(self.A, self.B, constraint, self.eps).singles() > 0, 1.0, 0.0
+                )
                 worth *= rng.random(len(worth))
                 if self.disjoint:
                     worth[W.any(axis=1)] = 0
@@ -165,16 +173,25 @@ class JointProblem:
         """
         used = np.flatnonzero(W.any(axis=1))
         A, B = self.A[np.ix_(used, used)], self.B[np.ix_(used, used)]
-        inside = W[used]
+        inside, among = W[used], replace(self, A=A, B=B)
+        rounding = max(ROUNDING, 4 * self.eps)
         supports = [np.flatnonzero(w) for w in inside.T]
         signs = [_only_signs(constraint, used) for constraint in self.constraints]
+        tol = max(tol, ROUNDED * self.eps)
         for _ in range(max_iter):
             before = inside.copy()
             for j, support in enumerate(supports):
                 if support.size:
-                    pencil = Pencil.beside(A, B, np.delete(inside, j, axis=1), signs[j])
+                    others = np.delete(inside, j, axis=1)
+                    pencil = Pencil.beside(A, B, others, signs[j], self.eps)
                     inside[:, j] = _best_near(pencil, support, inside[:, j])
-            if np.abs(inside - before).max(initial=0.0) <= tol:
+            moved = float(np.abs(inside - before).max(initial=0.0))
+            if moved <= tol:
+                break
+            # A long way for nothing: there are many best answers, as where all is recovered.
+            rise = among.recovered(inside) / max(among.recovered(before), TINIEST) - 1
+            if moved > FAR * np.sqrt(rounding) and rise <= rounding:
+                inside = before
                 break
         else:
             return self._better(W, used, inside), False

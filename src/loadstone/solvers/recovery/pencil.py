@@ -9,13 +9,19 @@ are climbed to (``cone.py``), and a place whose loading is zero is free again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from loadstone.constraints import LoadingConstraint, Signs
 from loadstone.covariance import Array, Support
-from loadstone.solvers.recovery.cone import SINGULAR, best_in_cone, leading
+from loadstone.solvers.recovery.cone import (
+    ROUNDED,
+    SINGULAR,
+    best_in_cone,
+    leading,
+    singular_share,
+)
 
 #: Constraints that say how many features there may be, and which signs.
 Sized = LoadingConstraint | Signs
@@ -33,24 +39,40 @@ GAIN = 1e-9
 
 @dataclass(frozen=True)
 class Pencil:
-    """``A_j`` and ``B_j``, and which features may be used."""
+    """``A_j`` and ``B_j``, which features may be used, and the rounding of the data."""
 
     A: Array
     B: Array
     constraint: Sized
+    eps: float = float(np.finfo(np.float64).eps)
 
     @classmethod
-    def beside(cls, A: Array, B: Array, others: Array, constraint: Sized) -> Pencil:
-        """What is left to recover beside ``others``, given as columns."""
+    def beside(
+        cls, A: Array, B: Array, others: Array, constraint: Sized, eps: float = eps
+    ) -> Pencil:
+        """What is left to recover beside ``others``, given as columns.
+
+        ``eps`` is the rounding of the data, which may be that of single precision.
+        """
         if not others.shape[1]:
-            return cls(A, B, constraint)
+            return cls(A, B, constraint, eps)
         BO = B @ others
-        inverse = np.linalg.pinv(others.T @ BO, rcond=SINGULAR, hermitian=True)
+        inverse = np.linalg.pinv(others.T @ BO, rcond=singular_share(eps), hermitian=True)
         removed = BO @ inverse
         # R = I - O removed', multiplied out: a few columns instead of a full product.
         AR = A - (A @ others) @ removed.T
         left = AR - removed @ (others.T @ AR)
-        return cls((left + left.T) / 2, B - removed @ BO.T, constraint)
+        pencil = cls((left + left.T) / 2, B - removed @ BO.T, constraint, eps)
+        return pencil._without(pencil.B.diagonal() <= ROUNDED * eps * B.diagonal())
+
+    def _without(self, said: Array) -> Pencil:
+        """The same where nothing but rounding is left of the features ``said`` by others."""
+        if not said.any():
+            return self
+        A, B = self.A.copy(), self.B.copy()
+        for M in (A, B):
+            M[said] = M[:, said] = 0
+        return replace(self, A=A, B=B)
 
     @property
     def floor(self) -> float:
@@ -67,7 +89,7 @@ class Pencil:
         """
         left, right = supports[:, :, None], supports[:, None, :]
         A, B = self.A[left, right], self.B[left, right]
-        values, loadings = leading(A, B, self.floor)
+        values, loadings = leading(A, B, self.floor, singular_share(self.eps))
         signs = self.constraint.signs
         if signs is None:
             return values, loadings

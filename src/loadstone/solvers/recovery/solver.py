@@ -14,7 +14,7 @@ Statistics, 57(3), 391-429.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +28,8 @@ from loadstone.solvers.recovery.pencil import GAIN, Sized, forced_of, largest_ro
 from loadstone.solvers.recovery.second_moments import SecondMoments
 from loadstone.solvers.search.eigenvectors import search_eigenvectors
 
+#: Told of a stage and of the recovered variance it has reached; returns whether to stop.
+Progress = Callable[[str, float], bool]
 #: Answers followed to the end, where no more than one is given; else one more than those.
 N_FINISHED = 2
 #: Features taken in for each component and round.
@@ -69,6 +71,7 @@ class Recovery:
         S: Covariance,
         constraints: Sequence[Sized],
         starts: Sequence[Array] = (),
+        progress: Progress | None = None,
     ) -> Loadings:
         """The components that recover most, found jointly.
 
@@ -81,6 +84,9 @@ class Recovery:
         starts : sequence of ndarray of shape (n_features, n_components)
             Complete answers to begin from, such as those that maximise the variance. The
             result recovers at least as much as the best of them.
+        progress : callable, optional
+            Told of every answer that was followed and what the best one recovers; returns
+            whether that is enough.
 
         Returns
         -------
@@ -90,7 +96,8 @@ class Recovery:
         for constraint in constraints:
             if (reason := self.unsuited(constraint)) is not None:
                 raise ValueError(reason)
-        return _JointSearch(S, tuple(constraints), starts, disjoint=self.disjoint).run(self)
+        search = _JointSearch(S, tuple(constraints), starts, progress, disjoint=self.disjoint)
+        return search.run(self)
 
 
 class _JointSearch:
@@ -101,10 +108,12 @@ class _JointSearch:
         S: Covariance,
         constraints: tuple[Sized, ...],
         starts: Sequence[Array],
+        progress: Progress | None = None,
         *,
         disjoint: bool,
     ) -> None:
         self.S, self.constraints, self.disjoint = S, constraints, disjoint
+        self.progress, self.stopped, self.most = progress, False, 0.0
         self.starts = [np.asarray(W, dtype=np.float64) for W in starts]
         self.moments = SecondMoments(S)
         variance = S.diagonal().astype(np.float64)
@@ -124,6 +133,8 @@ class _JointSearch:
         stop = Stop.CONVERGED
         for _ in range(limits.max_rounds):
             objective.append(problem.recovered(W))
+            if self.stopped:
+                break
             invited = self._invited(W, features, problem)
             if not invited.size:
                 break
@@ -133,12 +144,14 @@ class _JointSearch:
             inside[np.searchsorted(more, features)] = W
             features = more
             W = problem.passes(inside, self.guides[features][:, :N_GUIDES])
+            self._tell("further features were looked at", problem, W)
             if not problem.recovered(W) > objective[-1] * (1 + GAIN):
                 break
         else:
             stop = Stop.MAX_ITER
         W, settled = problem.settled(problem.ordered(W), limits.max_iter, limits.tol)
         stop = stop if settled else Stop.MAX_ITER
+        stop = Stop.CALLBACK if self.stopped else stop
         result = np.zeros((self.S.n_features, W.shape[1]), dtype=self.S.dtype)
         result[features] = W
         objective.append(problem.recovered(W))
@@ -151,19 +164,36 @@ class _JointSearch:
         inside = [on_features(constraint, features) for constraint in self.constraints]
         if self.disjoint and inside:
             inside = with_room(inside)
-        return JointProblem(A, B, tuple(inside), self.disjoint)
+        return JointProblem(A, B, tuple(inside), self.disjoint, float(np.finfo(self.S.dtype).eps))
 
     def _first_answer(self, problem: JointProblem, features: Support) -> Array:
         """The best of the greedy answer and those given, each after passes over all components."""
         guides = self.guides[features][:, :N_GUIDES]
         given = [W[features] for W in self.starts]
         greedy = problem.greedy(guides, given)
+        self._tell("components were added one by one", problem, greedy)
         passed = [problem.passes(greedy, guides, fresh=True, gain=ROUGH)]
-        passed += [problem.passes(W, guides, gain=ROUGH) for W in (*given, *problem.random())]
+        self._tell("components were improved in turn", problem, passed[0])
+        for W in (*given, *problem.random()):
+            if self.stopped:
+                break
+            passed.append(problem.passes(W, guides, gain=ROUGH))
+            self._tell("components were improved in turn", problem, passed[-1])
         passed.sort(key=problem.recovered, reverse=True)
         n_finished = max(N_FINISHED, 1 + len(given))
-        finished = [problem.kicked(W, guides) for W in passed[:n_finished]]
+        finished = passed[:1]
+        for W in passed[:n_finished]:
+            if self.stopped:
+                break
+            finished.append(problem.kicked(W, guides))
+            self._tell("components were sought anew", problem, finished[-1])
         return max([*finished, *given], key=problem.recovered)
+
+    def _tell(self, stage: str, problem: JointProblem, W: Array) -> None:
+        """Say what the best answer recovers so far, and hear whether that is enough."""
+        self.most = max(self.most, problem.recovered(W))
+        if self.progress is not None:
+            self.stopped = self.progress(stage, self.unit * self.most) or self.stopped
 
     def _always(self) -> Support:
         """Features that some constraint or some start uses."""
