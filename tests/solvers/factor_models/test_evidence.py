@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
-from scipy.stats import multivariate_normal
+from scipy.special import logsumexp
+from scipy.stats import gamma, multivariate_normal
 
 from loadstone import SparseProbabilisticPCA
 from loadstone.covariance import covariance_of
@@ -29,6 +29,7 @@ def integrated(X, state, n_draws=20_000):
     rng = np.random.default_rng(0)
     w, psi = law.mean[0, 0], 1.0 / noise.precision[0]
     a0, b0 = noise.shape[0], noise.shape[0] * noise.scale[0]
+    chance, variance = noise.chance_apart[0, 0], np.square(X).mean(axis=0)
     kept = np.ones((1, w.size), dtype=bool)
     prior = np.concatenate([1.0 / (law.scale[0, 0] * psi), b0 / psi])
     spread = np.linalg.inv(information(w[None], psi, kept, len(X)) + np.diag(prior))
@@ -42,8 +43,11 @@ def integrated(X, state, n_draws=20_000):
         value -= 0.5 * np.trace(np.linalg.solve(C, scatter))
         scale = law.scale[0, 0] * psi
         value -= 0.5 * np.sum(np.log(2 * np.pi * scale) + v**2 / scale)
-        value += np.sum(a0 * np.log(b0 / psi) - gammaln(a0) - b0 / psi)
-        value -= ETA * np.sum(np.square(X).mean(axis=0) / psi)
+        # A precision is of the pool, or of a law of its own: densities of ln(1/psi).
+        pool = gamma.logpdf(1 / psi, a0, scale=1 / b0) - np.log(psi)
+        own = gamma.logpdf(1 / psi, 0.5, scale=2 / (ETA * variance)) - np.log(psi)
+        value += np.sum(np.logaddexp(np.log(1 - chance) + pool, np.log(chance) + own))
+        value -= ETA * np.sum(variance / psi)
         weights.append(value)
     value = logsumexp(np.array(weights) - guess.logpdf(draws)) - np.log(n_draws)
     return value + w.size * np.log(law.share[0, 0]) - np.log(np.log(1e10))
