@@ -44,6 +44,29 @@ def test_several_numbers_are_compared_with_noise_alone(cls, X):
         assert cls(range(1, 3)).fit(noise).n_components_ == 0
 
 
+@pytest.fixture(scope="module")
+def two_factors():
+    g = np.random.default_rng(0)
+    W = np.zeros((12, 2))
+    W[:4, 0], W[4:8, 1] = 1 + g.random(4), 1 + g.random(4)
+    return g.normal(size=(100, 2)) @ W.T + 0.3 * g.normal(size=(100, 12))
+
+
+@BOTH
+@pytest.mark.parametrize("sizes", [[3], range(3, 6), [1, 3], [6]])
+def test_a_candidate_that_shrank_still_counts(cls, two_factors, sizes):
+    with pytest.warns(UserWarning, match=r"2 component.* fewer than asked for: further") as told:
+        assert cls(sizes).fit(two_factors).n_components_ == 2
+    assert len(told) == 1
+
+
+@BOTH
+def test_a_candidate_that_shrank_must_be_better_than_noise_alone(cls):
+    noise = np.random.default_rng(0).standard_normal((80, 8))
+    with pytest.warns(UserWarning, match="noise alone"):
+        assert cls([3, 4]).fit(noise).n_components_ == 0
+
+
 @BOTH
 def test_a_number_is_an_order(cls, X):
     assert cls(1).fit(X).n_components_ == 1

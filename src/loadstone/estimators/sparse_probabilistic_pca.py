@@ -19,7 +19,6 @@ from loadstone.registry import About
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.fitted import fitted_factors
 from loadstone.solvers.factor_models.noise import NOISES
-from loadstone.solvers.factor_models.sizes import ordered_size
 from loadstone.solvers.factor_models.sparse_factors import (
     LOADING_PRIORS,
     POINT_NORMAL,
@@ -52,7 +51,8 @@ class SparseProbabilisticPCA(GaussianComponents):
         fifth of the rows out at a time (of little data in two ways) and takes the number that
         predicts them best; the bound decides whether there is any. It is the more careful choice on real data
         and where signals are weak. A number is an order. Several numbers, as in
-        ``range(1, 6)``, are compared by the bound, noise alone among them.
+        ``range(1, 6)``, are compared by the bound, noise alone among them; one that shrinks to fewer counts
+        as what it shrank to.
     prior : {"point_normal", "inverse_gaussian", "laplace", "jeffreys"}, default="point_normal"
         Law of the loadings. The first has exact zeros, calibrated ``inclusion_`` and bounds
         that compare between numbers of components; the others, the paper's, start from its
@@ -270,7 +270,7 @@ class SparseProbabilisticPCA(GaussianComponents):
         choice = self._sizes(holes, task, solver.growth().models)
         data = S if holes is None else holes
         fit = solver(data, choice.sizes, task.iteration, choice.held_out)
-        return choice.described(fitted_factors(fit, ordered_size(self.n_components)))
+        return choice.described(fitted_factors(fit, self.n_components))
 
     def _fit_published(
         self, S: Covariance, holes: IncompleteObservations | None, task: Task

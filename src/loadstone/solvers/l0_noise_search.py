@@ -239,7 +239,8 @@ class L0Search:
             # Rows can hardly tell noise from a component; the criterion can.
             some = value[sizes > 0].min(initial=np.inf) < value[sizes == 0].min()
             eligible = sizes == (sizes.max() if some else 0)
-        elif wanted is not None:
+        elif wanted is not None and len(wanted) == 1:
+            # Of several numbers all that was found counts: what a number shrank to as well.
             eligible = np.isin(sizes, list(wanted))
             if not eligible.any():
                 eligible = sizes == sizes.max()

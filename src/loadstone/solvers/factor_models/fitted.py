@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from loadstone.loadings import Loadings, Stop
-from loadstone.solvers.factor_models.sizes import all_needed
+from loadstone.solvers.factor_models.sizes import all_needed, missed_size
 from loadstone.solvers.factor_models.sparse_factors import FactorFit
 from loadstone.solvers.fitted_model import FittedModel, shortfall
 
 
-def fitted_factors(fit: FactorFit, asked: int | None) -> FittedModel:
-    """``fit`` with the further attributes it gives; ``asked`` is the number ordered, if one was."""
+def fitted_factors(fit: FactorFit, n_components: Any) -> FittedModel:
+    """``fit`` with the further attributes it gives; ``n_components`` as it was asked for."""
     W = fit.model.loadings
+    asked = missed_size(n_components, W.shape[1])
     strength = np.linalg.norm(W, axis=0)
     inclusion = (W != 0).astype(np.float64) if fit.inclusion is None else fit.inclusion
     return FittedModel(

@@ -43,6 +43,17 @@ def ordered_size(n_components: Any) -> int | None:
     return int(n_components) if isinstance(n_components, Integral) else None
 
 
+def missed_size(n_components: Any, found: int) -> int | None:
+    """The number that was ordered; of several, the smallest that ``found`` falls short of, or is.
+
+    ``None`` where any would do, or noise alone is better than all of several.
+    """
+    sizes = asked_sizes(n_components)
+    if sizes is None or (not found and ordered_size(n_components) is None):
+        return None
+    return min((q for q in sizes if q >= found), default=max(sizes))
+
+
 def most_components(samples: Samples) -> int:
     """Largest number of components that leaves room for noise."""
     limit = min(samples.n_features - 1, np.ceil(samples.n_samples) - 2)
