@@ -60,6 +60,13 @@ def test_a_candidate_that_shrank_still_counts(cls, two_factors, sizes):
     assert len(told) == 1
 
 
+def test_where_a_number_is_not_reached_the_lower_criterion_decides_between_noises(two_factors):
+    with pytest.warns(UserWarning, match=r"2 component.* fewer than asked for"):
+        model = SparseNoisyPCA(11).fit(two_factors)
+    assert set(model.criterion_["noise"]) == {"free", "shared"}
+    assert model.best_["criterion"] == model.criterion_["criterion"].min()
+
+
 @BOTH
 def test_a_candidate_that_shrank_must_be_better_than_noise_alone(cls):
     noise = np.random.default_rng(0).standard_normal((80, 8))

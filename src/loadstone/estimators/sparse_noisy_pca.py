@@ -50,7 +50,8 @@ class SparseNoisyPCA(GaussianComponents):
         All must leave some noise to model.
     noise : {"auto", "free", "shared"}, default="auto"
         A noise variance for each feature, or one for all. ``"auto"`` takes the lower
-        criterion, free noise paying for its parameters; it is ``"free"`` with
+        criterion, free noise paying for its parameters (where one of them alone finds the number
+        of components that was ordered, that one goes first); it is ``"free"`` with
         ``standardize=True``, which makes noise unequal. With ``"free"`` the units of the
         features do not matter.
     penalty : {"ebic", "bic"} or float, default="ebic"

@@ -243,7 +243,8 @@ class L0Search:
             # Of several numbers all that was found counts: what a number shrank to as well.
             eligible = np.isin(sizes, list(wanted))
             if not eligible.any():
-                eligible = sizes == sizes.max()
+                # An order is for components: noise alone goes last, the criterion decides.
+                eligible = (sizes > 0) | (sizes.max() == 0)
         best = int(np.argmin(np.where(eligible, value, np.inf)))
         walk, r, descent = found[best]
         descent = self._settled(walk, descent)
