@@ -101,6 +101,12 @@ def test_held_out_rows_choose(cls, X, container):
 
 
 @BOTH
+def test_where_nothing_was_held_out_the_table_is_empty(cls, X):
+    for model in (cls(2), cls.as_published(2)):
+        assert model.fit(X).held_out_ == {}
+
+
+@BOTH
 def test_held_out_densities_are_in_units_of_the_data(cls, X):
     one, two = (cls("cv", standardize=s, noise="free").fit(X * 7.0) for s in (False, True))
     np.testing.assert_allclose(one.held_out_["held_out"], two.held_out_["held_out"], atol=1e-3)

@@ -17,6 +17,7 @@ from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
 from loadstone.registry import About
 from loadstone.solvers.criterion_surface import CRITERIA
+from loadstone.solvers.factor_models.choice import NOTHING_HELD_OUT
 from loadstone.solvers.fitted_model import FittedModel
 from loadstone.solvers.l0_fitted import fitted_l0, fitted_path, on_all_features
 from loadstone.solvers.l0_noise_model import PENALIZE, NoiseModel
@@ -171,6 +172,7 @@ class SparseNoisyPCA(GaussianComponents):
     best_: ClassVar[dict[str, Any]]
     best_index_: ClassVar[int]
     path_: ClassVar[tuple[NoiseModel, ...]]
+    held_out_: ClassVar[dict[str, Array]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [StrOptions({"auto", "cv"}), COUNT, range, "array-like"],
@@ -222,7 +224,7 @@ class SparseNoisyPCA(GaussianComponents):
         refuse_beyond_the_paper(self.noise, self.n_penalties, holes)
         path = PublishedPath.of(self.get_params(deep=False), n_candidates)
         surface = path(S, self.n_components, task.rng, of_models(task.report))
-        return fitted_path(surface, S, self.n_components)
+        return NOTHING_HELD_OUT.described(fitted_path(surface, S, self.n_components))
 
     def _search(self, task: Task) -> Found:
         found = super()._search(task)

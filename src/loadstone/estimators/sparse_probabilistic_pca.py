@@ -17,6 +17,7 @@ from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE, SHARE
 from loadstone.registry import About
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.choice import NOTHING_HELD_OUT
 from loadstone.solvers.factor_models.fitted import fitted_factors
 from loadstone.solvers.factor_models.noise import NOISES
 from loadstone.solvers.factor_models.sparse_factors import (
@@ -207,6 +208,7 @@ class SparseProbabilisticPCA(GaussianComponents):
     refit_lower_bounds_: ClassVar[Array]
     hyperparameters_: ClassVar[dict[str, Any]]
     criterion_: ClassVar[dict[str, Array]]
+    held_out_: ClassVar[dict[str, Array]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [StrOptions({"auto", "cv"}), COUNT, range, "array-like"],
@@ -280,7 +282,7 @@ class SparseProbabilisticPCA(GaussianComponents):
 
         search = PublishedSearch(**self._fields_of(PublishedSearch))
         fitted = search(S, holes, self.n_components, task.rng, task.iteration)
-        return replace(fitted, predictive=fitted.model)
+        return NOTHING_HELD_OUT.described(replace(fitted, predictive=fitted.model))
 
     def _fields_of(self, solver: type) -> dict[str, Any]:
         """The parameters that a solver has by the same names."""
