@@ -200,3 +200,43 @@ def test_the_rank_of_single_precision_does_not_hang_on_the_order_of_features():
         for order in permutations(range(3)):
             with pytest.raises(ValueError, match="leave no noise"):
                 SparseNoisyPCA(2).fit(X[:, order], sample_weight=weights)
+
+
+def told_of(model, data):
+    with pytest.warns(UserWarning) as told:
+        model.fit(data)
+    return " ".join(str(one.message) for one in told)
+
+
+def test_where_nothing_is_found_the_way_out_leads_somewhere():
+    noise = np.random.default_rng(3).normal(size=(80, 6))
+    free = SparseNoisyPCA()
+    assert "give a number of components" in told_of(free, noise)
+    assert "noise alone describes the data best" in free.stop_reason_[0]
+    assert SparseNoisyPCA(2).fit(noise).n_components_ == 2
+    # A number that is ordered comes to nothing here: neither sentence may send to the other.
+    for n_components in ("auto", 2, [1, 2]):
+        said = told_of(SparseProbabilisticPCA(n_components), noise)
+        assert "noise alone" in said
+        assert "SparsePCA finds" in said
+        assert "give a number" not in said
+        assert "let the search choose" not in said
+
+
+@BOTH
+def test_refusals_name_the_same_smallest_number(cls, X):
+    with pytest.raises(ValueError, match=r"n_components=10 must be from 1 to 9: "):
+        cls(10).fit(X)
+    with pytest.raises(ValueError, match=r"n_components=\[9, 10\] must be from 1 to 9: "):
+        cls([9, 10]).fit(X)
+    with pytest.raises(ValueError, match="is too many, and so is every other number: "):
+        cls(1).fit(X[:, :1] * np.arange(1, 6))
+
+
+def test_what_is_right_already_is_no_way_out(X):
+    Y = X.copy()
+    Y[0, 0] = np.nan
+    with pytest.raises(ValueError, match="n_penalties=50: .*; fill the holes, or leave"):
+        SparseNoisyPCA.as_published().fit(Y)
+    with pytest.raises(ValueError, match="; set noise='shared' and fill the holes, or leave"):
+        SparseNoisyPCA.as_published(noise="free").fit(Y)

@@ -217,7 +217,7 @@ class L0Search:
         solver = L0Descent(kind, min(self.max_iter, SEARCH_STEPS), self.tol)
         if r == 0:
             point = solver.empty(samples)
-            return Descent(point, np.array([point.deviance]), Stop.EMPTY)
+            return Descent(point, np.array([point.deviance]), Stop.NOISE_ALONE)
         starts: list[tuple[Array, Array, Array | None]] = [(*joint_start(samples, r), None)]
         if state is not None:
             law, location = state.law, state.location[0]

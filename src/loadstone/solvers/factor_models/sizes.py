@@ -81,8 +81,12 @@ def refuse_sizes(samples: Samples, wanted: set[int]) -> None:
     limit = most_components(samples)
     if wanted and min(wanted) >= 0 and max(wanted) <= limit:
         return
+    # Noise alone is compared with several numbers, and was not asked for.
+    asked = sorted(wanted - {0})
+    given = asked[0] if len(asked) == 1 else asked
+    rule = f"must be from 1 to {limit}" if limit else "is too many, and so is every other number"
     msg = (
-        f"n_components={sorted(wanted)} must be numbers from 0 to {limit}: with "
+        f"n_components={given} {rule}: with "
         f"n_samples={samples.n_samples:g} and n_features={samples.n_features} (that vary) more "
         "reach the rank of the data and leave no noise. Ask for fewer, or let the search choose"
     )
