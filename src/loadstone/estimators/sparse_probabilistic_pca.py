@@ -26,6 +26,7 @@ from loadstone.solvers.factor_models.sparse_factors import (
     SparseFactors,
 )
 from loadstone.solvers.fitted_model import FittedModel
+from loadstone.solvers.variational_bayes.hyperparameters import check_hyperparameters
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 #: Parameters of the published search, with the values that leave it out.
@@ -262,8 +263,11 @@ class SparseProbabilisticPCA(GaussianComponents):
         check_n_samples_known(S, "SparseProbabilisticPCA")
         if self.prior == POINT_NORMAL:
             refuse_changed(self, {"zero_threshold": 3.0}, "the other priors")
+            if self.hyperparameters:
+                refuse_changed(self, {"hyperparameters": None}, "the other priors")
         else:
             refuse_changed(self, {"inclusion_threshold": 0.9}, "prior='point_normal'")
+            check_hyperparameters(self.prior, self.hyperparameters)
         if self.noise == "shared" and self.prior != POINT_NORMAL:
             return self._fit_published(S, holes, task)
         where = "the published model, noise='shared' and one of its priors"
