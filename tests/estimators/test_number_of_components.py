@@ -203,7 +203,7 @@ def test_the_rank_of_single_precision_does_not_hang_on_the_order_of_features():
 
 
 def told_of(model, data):
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="component") as told:
         model.fit(data)
     return " ".join(str(one.message) for one in told)
 
@@ -236,7 +236,7 @@ def test_refusals_name_the_same_smallest_number(cls, X):
 def test_what_is_right_already_is_no_way_out(X):
     Y = X.copy()
     Y[0, 0] = np.nan
-    with pytest.raises(ValueError, match="n_penalties=50: .*; fill the holes, or leave"):
+    with pytest.raises(ValueError, match=r"n_penalties=50: .*; fill the holes, or leave"):
         SparseNoisyPCA.as_published().fit(Y)
     with pytest.raises(ValueError, match="; set noise='shared' and fill the holes, or leave"):
         SparseNoisyPCA.as_published(noise="free").fit(Y)

@@ -352,7 +352,7 @@ def test_callbacks_can_stop_the_search(X, make):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "hyperparameters=.* belongs to the other priors. Otherwise leave it at None"),
+        ({}, r"hyperparameters=.* belongs to the other priors\. Otherwise leave it at None"),
         ({"prior": "laplace"}, "names 'a', but the prior 'laplace' has lam; name only these"),
         ({"prior": "jeffreys"}, "names 'a', but the prior 'jeffreys' has none"),
         ({"prior": "inverse_gaussian", "hyperparameters": {"a": -1.0}}, "'a'.*=-1.0 must be"),
@@ -369,3 +369,11 @@ def test_hyperparameters_that_are_given_stay(X, given):
     model = SparseProbabilisticPCA(2, prior="inverse_gaussian", hyperparameters=given).fit(X)
     for name, value in given.items():
         assert model.hyperparameters_[name] == pytest.approx(value)
+
+
+def test_probabilities_are_not_above_one_by_rounding():
+    for seed in range(3):
+        X, _ = make_sparse_factors(random_state=seed)
+        inclusion = SparseProbabilisticPCA().fit(X).inclusion_
+        assert inclusion.min() >= 0.0
+        assert inclusion.max() <= 1.0
