@@ -32,6 +32,7 @@ class Stop(Enum):
     )
     CALLBACK = "a callback asked to stop; the result so far is returned"
     EMPTY = "nothing is left: no remaining direction has any variance"
+    NOISE_ALONE = "noise alone describes the data best: no component pays for its loadings"
 
 
 @dataclass(frozen=True)

@@ -220,3 +220,43 @@ def test_models_of_other_methods_can_be_certified(method, run, wine_csv):
     assert result.exit_code == 0, result.output
     for component in json.loads(result.stdout)["components"]:
         assert component["value"] <= component["upper_bound"] * (1 + 1e-9)
+
+
+@pytest.fixture
+def noise_csv(tmp_path):
+    X = np.random.default_rng(3).normal(size=(80, 6))
+    pd.DataFrame(X, columns=list("abcdef")).to_csv(tmp_path / "noise.csv", index=False)
+    return "noise.csv"
+
+
+@pytest.mark.parametrize("more", [[], ["--no-report"], ["--path"]])
+def test_no_component_is_a_result(run, noise_csv, tmp_path, more):
+    result = run("fit", noise_csv, "--method", "bayes", "-o", "out", *more)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("No component was found")
+    assert pd.read_csv(tmp_path / "out" / "scores.csv").columns.tolist() == ["sample"]
+    assert load_model(tmp_path / "out" / "model.npz").n_components_ == 0
+    assert pd.read_csv(tmp_path / "out" / "loadings.csv").empty
+    page = tmp_path / "out" / "report.html"
+    assert page.exists() == ("--no-report" not in more)
+
+
+def test_what_is_done_with_a_model_without_components(run, noise_csv, tmp_path):
+    run("fit", noise_csv, "--method", "bayes", "-o", "out", "--no-report")
+    result = run("transform", "out/model.npz", noise_csv, "-o", "z.csv")
+    assert result.exit_code == 0, result.output
+    assert pd.read_csv(tmp_path / "z.csv").shape == (80, 1)
+    result = run("report", "out/model.npz", noise_csv, "--path")
+    assert result.exit_code == 0, result.output
+    assert "noise alone describes the data best" in (tmp_path / "report.html").read_text()
+    result = run("certify", "out/model.npz", noise_csv)
+    assert result.exit_code == 5, result.output
+    assert "a model with 0 components" in result.stderr
+
+
+def test_no_component_of_a_covariance_is_a_result(run, noise_csv, tmp_path):
+    run("covariance", noise_csv, "-o", "sum.npz")
+    result = run("fit", "sum.npz", "--method", "bayes", "-o", "out")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("No component was found")
+    assert (tmp_path / "out" / "report.html").exists()

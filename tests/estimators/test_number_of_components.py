@@ -44,6 +44,36 @@ def test_several_numbers_are_compared_with_noise_alone(cls, X):
         assert cls(range(1, 3)).fit(noise).n_components_ == 0
 
 
+@pytest.fixture(scope="module")
+def two_factors():
+    g = np.random.default_rng(0)
+    W = np.zeros((12, 2))
+    W[:4, 0], W[4:8, 1] = 1 + g.random(4), 1 + g.random(4)
+    return g.normal(size=(100, 2)) @ W.T + 0.3 * g.normal(size=(100, 12))
+
+
+@BOTH
+@pytest.mark.parametrize("sizes", [[3], range(3, 6), [1, 3], [6]])
+def test_a_candidate_that_shrank_still_counts(cls, two_factors, sizes):
+    with pytest.warns(UserWarning, match=r"2 component.* fewer than asked for: further") as told:
+        assert cls(sizes).fit(two_factors).n_components_ == 2
+    assert len(told) == 1
+
+
+def test_where_a_number_is_not_reached_the_lower_criterion_decides_between_noises(two_factors):
+    with pytest.warns(UserWarning, match=r"2 component.* fewer than asked for"):
+        model = SparseNoisyPCA(11).fit(two_factors)
+    assert set(model.criterion_["noise"]) == {"free", "shared"}
+    assert model.best_["criterion"] == model.criterion_["criterion"].min()
+
+
+@BOTH
+def test_a_candidate_that_shrank_must_be_better_than_noise_alone(cls):
+    noise = np.random.default_rng(0).standard_normal((80, 8))
+    with pytest.warns(UserWarning, match="noise alone"):
+        assert cls([3, 4]).fit(noise).n_components_ == 0
+
+
 @BOTH
 def test_a_number_is_an_order(cls, X):
     assert cls(1).fit(X).n_components_ == 1
@@ -68,6 +98,12 @@ def test_held_out_rows_choose(cls, X, container):
         # Folds are drawn before the container is looked at.
         again = cls("cv", random_state=0).fit(Y)
         np.testing.assert_array_equal(again.held_out_["held_out"], table["held_out"])
+
+
+@BOTH
+def test_where_nothing_was_held_out_the_table_is_empty(cls, X):
+    for model in (cls(2), cls.as_published(2)):
+        assert model.fit(X).held_out_ == {}
 
 
 @BOTH
@@ -164,3 +200,43 @@ def test_the_rank_of_single_precision_does_not_hang_on_the_order_of_features():
         for order in permutations(range(3)):
             with pytest.raises(ValueError, match="leave no noise"):
                 SparseNoisyPCA(2).fit(X[:, order], sample_weight=weights)
+
+
+def told_of(model, data):
+    with pytest.warns(UserWarning, match="component") as told:
+        model.fit(data)
+    return " ".join(str(one.message) for one in told)
+
+
+def test_where_nothing_is_found_the_way_out_leads_somewhere():
+    noise = np.random.default_rng(3).normal(size=(80, 6))
+    free = SparseNoisyPCA()
+    assert "give a number of components" in told_of(free, noise)
+    assert "noise alone describes the data best" in free.stop_reason_[0]
+    assert SparseNoisyPCA(2).fit(noise).n_components_ == 2
+    # A number that is ordered comes to nothing here: neither sentence may send to the other.
+    for n_components in ("auto", 2, [1, 2]):
+        said = told_of(SparseProbabilisticPCA(n_components), noise)
+        assert "noise alone" in said
+        assert "SparsePCA finds" in said
+        assert "give a number" not in said
+        assert "let the search choose" not in said
+
+
+@BOTH
+def test_refusals_name_the_same_smallest_number(cls, X):
+    with pytest.raises(ValueError, match=r"n_components=10 must be from 1 to 9: "):
+        cls(10).fit(X)
+    with pytest.raises(ValueError, match=r"n_components=\[9, 10\] must be from 1 to 9: "):
+        cls([9, 10]).fit(X)
+    with pytest.raises(ValueError, match="is too many, and so is every other number: "):
+        cls(1).fit(X[:, :1] * np.arange(1, 6))
+
+
+def test_what_is_right_already_is_no_way_out(X):
+    Y = X.copy()
+    Y[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"n_penalties=50: .*; fill the holes, or leave"):
+        SparseNoisyPCA.as_published().fit(Y)
+    with pytest.raises(ValueError, match="; set noise='shared' and fill the holes, or leave"):
+        SparseNoisyPCA.as_published(noise="free").fit(Y)

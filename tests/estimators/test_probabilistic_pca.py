@@ -65,3 +65,13 @@ def test_iteration_limit_is_warned_of(X):
     X[0, 0] = np.nan
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         ProbabilisticPCA(2, max_iter=2, init="random").fit(X)
+
+
+def test_data_of_rank_one_has_one_component_and_hardly_any_noise():
+    X = np.outer(np.random.default_rng(0).normal(size=50), [1.0, 2.0, 3.0])
+    for n_components in (None, 1):
+        model = ProbabilisticPCA(n_components).fit(X)
+        assert model.n_components_ == 1
+        assert model.noise_variance_ < 1e-9 * X.var(axis=0).sum()
+    with pytest.raises(ValueError, match="at most 1 component"):
+        ProbabilisticPCA(2).fit(X)

@@ -347,3 +347,33 @@ def test_callbacks_can_stop_the_search(X, make):
     # A search in several runs ends each of them with the next round it is told of.
     assert 3 <= model.n_iter_ <= 6
     assert "callback" in model.stop_reason_[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, r"hyperparameters=.* belongs to the other priors\. Otherwise leave it at None"),
+        ({"prior": "laplace"}, "names 'a', but the prior 'laplace' has lam; name only these"),
+        ({"prior": "jeffreys"}, "names 'a', but the prior 'jeffreys' has none"),
+        ({"prior": "inverse_gaussian", "hyperparameters": {"a": -1.0}}, "'a'.*=-1.0 must be"),
+    ],
+)
+def test_no_hyperparameter_is_ignored(X, given, message):
+    model = SparseProbabilisticPCA(2, **{"hyperparameters": {"a": 1.0}, **given})
+    with pytest.raises(ValueError, match=message):
+        model.fit(X)
+
+
+@pytest.mark.parametrize("given", [{"a": 0.5}, {"b": 2.0}, {}])
+def test_hyperparameters_that_are_given_stay(X, given):
+    model = SparseProbabilisticPCA(2, prior="inverse_gaussian", hyperparameters=given).fit(X)
+    for name, value in given.items():
+        assert model.hyperparameters_[name] == pytest.approx(value)
+
+
+def test_probabilities_are_not_above_one_by_rounding():
+    for seed in range(3):
+        X, _ = make_sparse_factors(random_state=seed)
+        inclusion = SparseProbabilisticPCA().fit(X).inclusion_
+        assert inclusion.min() >= 0.0
+        assert inclusion.max() <= 1.0

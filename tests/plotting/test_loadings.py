@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from loadstone import SparsePCA
-from loadstone.plotting import plot_loadings, plot_loadings_heatmap
+from loadstone import SparseNoisyPCA, SparsePCA
+from loadstone.plotting import plot_biplot, plot_loadings, plot_loadings_heatmap
+
+NOISE = np.random.default_rng(3).normal(size=(80, 6))
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +76,11 @@ def test_heat_map_of_nonnegative_components_starts_at_zero():
     ax = plot_loadings_heatmap(model, max_features=5)
     assert ax.images[0].get_clim()[0] == 0
     assert len(ax.get_yticklabels()) == 5
+
+
+@pytest.mark.parametrize("plot", [plot_loadings_heatmap, lambda m: plot_biplot(m, NOISE)])
+def test_no_component_is_refused_in_a_sentence(plot):
+    with pytest.warns(UserWarning, match="noise alone"):
+        model = SparseNoisyPCA().fit(NOISE)
+    with pytest.raises(ValueError, match="there are 0 components, and this picture needs"):
+        plot(model)

@@ -10,7 +10,14 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
-from loadstone import SparsePCA, cross_validated_recovery, summarise
+from loadstone import (
+    SparseNoisyPCA,
+    SparsePCA,
+    SparseProbabilisticPCA,
+    cross_validated_recovery,
+    summarise,
+)
+from loadstone.report import build_report
 from loadstone.report import summarise as module_function
 from loadstone.report.headline import floor_percent, grouped, headline_of, percent
 from loadstone.report.summarise import MAX_LOADINGS, MAX_SAMPLES
@@ -206,3 +213,15 @@ def test_data_is_taken_in_every_form_an_estimator_takes():
         assert summarise(model, same)["headline"] == expected
     with pytest.raises(ValueError, match="2D array"):
         summarise(model, X[:, 0])
+
+
+@pytest.mark.parametrize("estimator", [SparseProbabilisticPCA, SparseNoisyPCA])
+def test_no_component_is_an_answer(estimator):
+    X = np.random.default_rng(3).normal(size=(80, 6))
+    with pytest.warns(UserWarning, match="noise alone"):
+        model = estimator().fit(X)
+    summary = summarise(model, X)
+    assert summary["headline"].startswith("No component was found")
+    assert (summary["components"], summary["pca"], summary["overlap"]) == ([], None, [])
+    page = build_report(model, X, image_shape=(2, 3), feature_axis=range(6)).html
+    assert "found that noise alone describes the data best" in page

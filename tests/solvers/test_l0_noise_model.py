@@ -98,7 +98,7 @@ def test_huge_penalty_leaves_the_noise_alone(penalize):
     X = two_factors(5)
     model = fit(X, 1e6, penalize=penalize)
     assert model.loadings.shape == (12, 0)
-    assert model.stop is Stop.EMPTY
+    assert model.stop is Stop.NOISE_ALONE
     assert model.noise_variance == pytest.approx(np.mean((X - X.mean(axis=0)) ** 2), rel=1e-12)
     empty = dense_deviance(X, np.zeros((12, 1)), model.noise_variance)
     assert model.deviance == pytest.approx(empty, rel=1e-12)

@@ -13,6 +13,7 @@ from loadstone.commands.progress import Stages, stages
 from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal
 from loadstone.files.atomic import refuse_foreign
+from loadstone.files.errors import ModelFileError
 from loadstone.files.table import Table
 
 #: Files of the folder; an earlier run may have written more of them than this one.
@@ -37,6 +38,7 @@ def certify(
         refuse_foreign(output, KNOWN, force=force)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
+        _refuse_nothing(model, model_file)
         certificates = _certificates(terminal, model, table, effort, time_limit, steps)
         joint = _joint(model, table, effort, time_limit, steps, certificates)
         together = [] if joint is None or not joint.claims else [joint]
@@ -64,6 +66,16 @@ def certify(
             "files": files,
         },
     )
+
+
+def _refuse_nothing(model: Any, file: Path) -> None:
+    """Say that there is nothing to certify, where no component was found."""
+    if not model.components_.shape[0]:
+        msg = (
+            f"{file} is a model with 0 components, and at least one is needed to certify; fit one "
+            "that has components, such as with --method sparse"
+        )
+        raise ModelFileError(msg)
 
 
 def _certificates(

@@ -142,7 +142,7 @@ def path_of(data: Any, model: Any, effort: Any, steps: Stages, sample_weight: An
         sizes,
         # Many sizes are proven, so that the longest effort is not for paths.
         certify="standard" if effort == "full" else effort,
-        nonnegative=bool((model.components_ >= 0).all()),
+        nonnegative=bool(model.components_.size and (model.components_ >= 0).all()),
         standardize=model.scale_ is not None,
         sample_weight=sample_weight,
     )
@@ -208,6 +208,16 @@ def _write(request: Request, model: Any, table: Table, report: Report) -> list[P
 
 def print_found(terminal: Terminal, summary: dict[str, Any], written: list[Path]) -> None:
     """Say what was found and where it was written."""
+    terminal.say(summary["headline"])
+    terminal.say("")
+    if summary["components"]:
+        _print_components(terminal, summary)
+    for file in written:
+        terminal.say(f"wrote {file}")
+
+
+def _print_components(terminal: Terminal, summary: dict[str, Any]) -> None:
+    """Loadings, variances and proofs."""
     rows = []
     for component in summary["components"]:
         shown = [
@@ -220,8 +230,6 @@ def print_found(terminal: Terminal, summary: dict[str, Any], written: list[Path]
             last = shown[-1]._replace(feature=f"{shown[-1].feature}  (and {hidden} more)")
             shown = [*shown[:-1], last]
         rows.append((heading, shown))
-    terminal.say(summary["headline"])
-    terminal.say("")
     terminal.show(loadings_table(rows, ""))
     terminal.say("")
     terminal.show(_variances(summary))
@@ -233,8 +241,6 @@ def print_found(terminal: Terminal, summary: dict[str, Any], written: list[Path]
     if summary["joint"] is not None and len(summary["components"]) > 1:
         terminal.say(summary["joint"]["sentence"])
     terminal.say("")
-    for file in written:
-        terminal.say(f"wrote {file}")
 
 
 def _variances(summary: dict[str, Any]) -> RichTable:

@@ -32,8 +32,8 @@ class ProbabilisticPCA(GaussianComponents):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components; fewer than the rank of the data, so that noise is left.
-        ``None`` is one less than the rank.
+        Number of components; fewer than the rank of the data, so that noise is left (of data of
+        rank one, one with hardly any noise). ``None`` is as many as there may be.
     init : {"pca", "random"}, default="pca"
         Start from principal components (of mean-imputed data), which leaves nothing to do
         on complete data, or from random directions.

@@ -17,7 +17,7 @@ from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE
 from loadstone.registry import About
 from loadstone.solvers.criterion_surface import CRITERIA
-from loadstone.solvers.factor_models.sizes import ordered_size
+from loadstone.solvers.factor_models.choice import NOTHING_HELD_OUT
 from loadstone.solvers.fitted_model import FittedModel
 from loadstone.solvers.l0_fitted import fitted_l0, fitted_path, on_all_features
 from loadstone.solvers.l0_noise_model import PENALIZE, NoiseModel
@@ -47,10 +47,12 @@ class SparseNoisyPCA(GaussianComponents):
         a fifth of the rows out at a time (of little data in two ways) and takes the number
         that predicts them best; the criterion decides whether there is any. A number is an
         order, and only the sparsity is chosen. Several, as in ``range(1, 6)``, are candidates compared by the
-        criterion, noise alone among them. All must leave some noise to model.
+        criterion, noise alone among them; one that shrinks to fewer counts as what it shrank to.
+        All must leave some noise to model.
     noise : {"auto", "free", "shared"}, default="auto"
         A noise variance for each feature, or one for all. ``"auto"`` takes the lower
-        criterion, free noise paying for its parameters; it is ``"free"`` with
+        criterion, free noise paying for its parameters (where one of them alone finds the number
+        of components that was ordered, that one goes first); it is ``"free"`` with
         ``standardize=True``, which makes noise unequal. With ``"free"`` the units of the
         features do not matter.
     penalty : {"ebic", "bic"} or float, default="ebic"
@@ -170,6 +172,7 @@ class SparseNoisyPCA(GaussianComponents):
     best_: ClassVar[dict[str, Any]]
     best_index_: ClassVar[int]
     path_: ClassVar[tuple[NoiseModel, ...]]
+    held_out_: ClassVar[dict[str, Array]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [StrOptions({"auto", "cv"}), COUNT, range, "array-like"],
@@ -209,7 +212,6 @@ class SparseNoisyPCA(GaussianComponents):
     ) -> FittedModel:
         if isinstance(self.penalty, str):
             check_n_samples_known(S, f"penalty={self.penalty!r}")
-        asked = ordered_size(self.n_components)
         # A working set leaves features out that could have been chosen.
         n_candidates = int(np.count_nonzero(~task.data.moments.constant))
         if self.n_penalties is None:
@@ -218,11 +220,11 @@ class SparseNoisyPCA(GaussianComponents):
             choice = self._sizes(holes, task, search.models)
             data = S if holes is None else holes
             fit = search(data, choice.sizes, of_descents(task.report), choice.held_out)
-            return choice.described(fitted_l0(fit, S, holes, asked))
+            return choice.described(fitted_l0(fit, S, holes, self.n_components))
         refuse_beyond_the_paper(self.noise, self.n_penalties, holes)
         path = PublishedPath.of(self.get_params(deep=False), n_candidates)
         surface = path(S, self.n_components, task.rng, of_models(task.report))
-        return fitted_path(surface, S, asked)
+        return NOTHING_HELD_OUT.described(fitted_path(surface, S, self.n_components))
 
     def _search(self, task: Task) -> Found:
         found = super()._search(task)

@@ -17,15 +17,16 @@ from loadstone.estimators.gaussian import GaussianComponents
 from loadstone.estimators.parameters import COUNT, NOT_NEGATIVE, SHARE
 from loadstone.registry import About
 from loadstone.solvers.factor_model import FactorModel
+from loadstone.solvers.factor_models.choice import NOTHING_HELD_OUT
 from loadstone.solvers.factor_models.fitted import fitted_factors
 from loadstone.solvers.factor_models.noise import NOISES
-from loadstone.solvers.factor_models.sizes import ordered_size
 from loadstone.solvers.factor_models.sparse_factors import (
     LOADING_PRIORS,
     POINT_NORMAL,
     SparseFactors,
 )
 from loadstone.solvers.fitted_model import FittedModel
+from loadstone.solvers.variational_bayes.hyperparameters import check_hyperparameters
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 #: Parameters of the published search, with the values that leave it out.
@@ -52,7 +53,8 @@ class SparseProbabilisticPCA(GaussianComponents):
         fifth of the rows out at a time (of little data in two ways) and takes the number that
         predicts them best; the bound decides whether there is any. It is the more careful choice on real data
         and where signals are weak. A number is an order. Several numbers, as in
-        ``range(1, 6)``, are compared by the bound, noise alone among them.
+        ``range(1, 6)``, are compared by the bound, noise alone among them; one that shrinks to fewer counts
+        as what it shrank to.
     prior : {"point_normal", "inverse_gaussian", "laplace", "jeffreys"}, default="point_normal"
         Law of the loadings. The first has exact zeros, calibrated ``inclusion_`` and bounds
         that compare between numbers of components; the others, the paper's, start from its
@@ -207,6 +209,7 @@ class SparseProbabilisticPCA(GaussianComponents):
     refit_lower_bounds_: ClassVar[Array]
     hyperparameters_: ClassVar[dict[str, Any]]
     criterion_: ClassVar[dict[str, Array]]
+    held_out_: ClassVar[dict[str, Array]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [StrOptions({"auto", "cv"}), COUNT, range, "array-like"],
@@ -260,8 +263,11 @@ class SparseProbabilisticPCA(GaussianComponents):
         check_n_samples_known(S, "SparseProbabilisticPCA")
         if self.prior == POINT_NORMAL:
             refuse_changed(self, {"zero_threshold": 3.0}, "the other priors")
+            if self.hyperparameters:
+                refuse_changed(self, {"hyperparameters": None}, "the other priors")
         else:
             refuse_changed(self, {"inclusion_threshold": 0.9}, "prior='point_normal'")
+            check_hyperparameters(self.prior, self.hyperparameters)
         if self.noise == "shared" and self.prior != POINT_NORMAL:
             return self._fit_published(S, holes, task)
         where = "the published model, noise='shared' and one of its priors"
@@ -270,7 +276,7 @@ class SparseProbabilisticPCA(GaussianComponents):
         choice = self._sizes(holes, task, solver.growth().models)
         data = S if holes is None else holes
         fit = solver(data, choice.sizes, task.iteration, choice.held_out)
-        return choice.described(fitted_factors(fit, ordered_size(self.n_components)))
+        return choice.described(fitted_factors(fit, self.n_components))
 
     def _fit_published(
         self, S: Covariance, holes: IncompleteObservations | None, task: Task
@@ -280,7 +286,7 @@ class SparseProbabilisticPCA(GaussianComponents):
 
         search = PublishedSearch(**self._fields_of(PublishedSearch))
         fitted = search(S, holes, self.n_components, task.rng, task.iteration)
-        return replace(fitted, predictive=fitted.model)
+        return NOTHING_HELD_OUT.described(replace(fitted, predictive=fitted.model))
 
     def _fields_of(self, solver: type) -> dict[str, Any]:
         """The parameters that a solver has by the same names."""

@@ -16,11 +16,24 @@ def components_of(estimator: Any, components: Any = None) -> list[int]:
     if components is None:
         return list(range(n))
     asked: list[Any] = [components] if isinstance(components, Integral) else list(components)
+    if asked:
+        refuse_nothing(estimator)
     bad = [j for j in asked if not 0 <= j < n]
     if bad:
         msg = f"components={bad} asked for, but there are {n}, counted from 0"
         raise ValueError(msg)
     return [int(j) for j in asked]
+
+
+def refuse_nothing(estimator: Any) -> None:
+    """Say that there is nothing to draw, where no component was found."""
+    if not estimator.components_.shape[0]:
+        msg = (
+            "there are 0 components, and this picture needs at least one: the fit found that nothing "
+            "in the data stands out from the noise; draw an estimator that has components, such as "
+            "SparsePCA"
+        )
+        raise ValueError(msg)
 
 
 def attribute_of(fitted: Any, name: str, owner: str) -> Any:

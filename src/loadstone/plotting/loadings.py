@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.plotting.fitted import components_of, names_of, ranked_features
+from loadstone.plotting.fitted import components_of, names_of, ranked_features, refuse_nothing
 from loadstone.plotting.style import MUTED, axes_or_new, colour_of, plain, shorten
 
 
@@ -104,8 +104,9 @@ def plot_loadings_heatmap(
     -------
     matplotlib Axes
     """
-    V = np.asarray(estimator.components_, dtype=np.float64)
     names = names_of(estimator, feature_names)
+    refuse_nothing(estimator)
+    V = np.asarray(estimator.components_, dtype=np.float64)
     used = np.flatnonzero(np.any(V != 0, axis=0))
     largest = used[np.argsort(-np.abs(V[:, used]).max(axis=0), kind="stable")[:max_features]]
     # Grouped by the component a feature matters most for, so that blocks show.

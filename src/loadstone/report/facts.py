@@ -93,9 +93,9 @@ class Facts:
 
     @cached_property
     def pca(self) -> tuple[Array, Array] | None:
-        """Variances and loadings of as many plain principal components."""
-        S = self.covariance
-        return None if S is None else pca_pairs(S, self.loadings.shape[1])
+        """Variances and loadings of as many plain principal components; ``None`` of none."""
+        S, n_components = self.covariance, self.loadings.shape[1]
+        return pca_pairs(S, n_components) if S is not None and n_components else None
 
     @cached_property
     def pca_correlations(self) -> Array | None:

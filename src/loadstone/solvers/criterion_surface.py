@@ -198,7 +198,7 @@ def empty_model(moment: SecondMoment) -> NoiseModel:
         deviance=deviance,
         n_parameters=0,
         objective=np.array([deviance / 2]),
-        stop=Stop.EMPTY,
+        stop=Stop.NOISE_ALONE,
     )
 
 

@@ -11,9 +11,14 @@ from loadstone.covariance import Array
 from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
 
-#: Why a search that was free to choose came back with nothing.
+#: Why a search that was free to choose came back with nothing: where a number that is ordered is
+#: found all the same, and where it may come to nothing as well.
 NOISE_ALONE = (
     "noise alone describes the data best; give a number of components to look for them all the same"
+)
+NOTHING_STANDS_OUT = (
+    "noise alone describes the data best; SparsePCA finds as many components as it is told to, "
+    "whatever they are worth"
 )
 #: Why it could not look for any.
 NO_ROOM = (
@@ -21,8 +26,12 @@ NO_ROOM = (
     "and one component would leave no noise to model. A single row far from all others can do "
     "that: look for one. SparsePCA needs no noise"
 )
-#: Why it came back with fewer than it was asked for.
+#: Why it came back with fewer than it was asked for, and with none of them.
 NO_MORE = "further ones come to nothing; ask for fewer, or let the search choose"
+NONE_AT_ALL = (
+    "all of them come to nothing, and noise alone is left; SparsePCA finds as many components as it "
+    "is told to, whatever they are worth"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +76,15 @@ def spread(values: Array, varying: Array, n_features: int) -> Array:
     return full
 
 
-def shortfall(found: int, asked: int | None, most: int = 1) -> str | None:
+def shortfall(found: int, asked: int | None, most: int = 1, none: str = NOISE_ALONE) -> str | None:
     """Why there are no components, or fewer than the one number that was asked for.
 
-    ``most`` is how many the data can have.
+    ``most`` is how many the data can have, ``none`` why none were chosen.
     """
     if found >= (1 if asked is None else asked):
         return None
     if not most:
         return NO_ROOM
-    return NOISE_ALONE if asked is None else NO_MORE
+    if asked is None:
+        return none
+    return NO_MORE if found else NONE_AT_ALL

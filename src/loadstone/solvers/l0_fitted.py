@@ -11,7 +11,7 @@ from loadstone.covariance import Array, Covariance, covariance_of
 from loadstone.loadings import Loadings
 from loadstone.solvers.criterion_surface import CriterionSurface
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.factor_models.sizes import all_needed
+from loadstone.solvers.factor_models.sizes import all_needed, missed_size
 from loadstone.solvers.fitted_model import FittedModel, shortfall
 from loadstone.solvers.incomplete_rows import imputed_rows
 from loadstone.solvers.l0_noise_fit import L0Fit
@@ -20,9 +20,9 @@ from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
 
 def fitted_l0(
-    fit: L0Fit, S: Covariance, holes: IncompleteObservations | None, asked: int | None
+    fit: L0Fit, S: Covariance, holes: IncompleteObservations | None, n_components: Any
 ) -> FittedModel:
-    """``fit`` with the further attributes it gives; ``asked`` is the number ordered, if one was."""
+    """``fit`` with the further attributes it gives; ``n_components`` as it was asked for."""
     if holes is not None:
         S = covariance_of(
             imputed_rows(holes, fit.model, fit.location), sample_weight=holes.weights
@@ -32,7 +32,7 @@ def fitted_l0(
         model=fit.model,
         location=fit.location,
         searches=(Loadings(G, fit.objective, fit.objective.size, fit.stop),),
-        shortfall=shortfall(G.shape[1], asked, fit.most),
+        shortfall=shortfall(G.shape[1], missed_size(n_components, G.shape[1]), fit.most),
         told=all_needed(fit.table["n_components"], G.shape[1]),
         attributes={
             "model_variance_": model_variance(S, fit.model),
@@ -44,7 +44,7 @@ def fitted_l0(
     )
 
 
-def fitted_path(surface: CriterionSurface, S: Covariance, asked: int | None) -> FittedModel:
+def fitted_path(surface: CriterionSurface, S: Covariance, n_components: Any) -> FittedModel:
     """The model a walk along a path has chosen, components by decreasing variance."""
     chosen = surface.models[surface.best]
     model = FactorModel(chosen.loadings, chosen.noise_variance)
@@ -54,7 +54,7 @@ def fitted_path(surface: CriterionSurface, S: Covariance, asked: int | None) -> 
     return FittedModel(
         model=replace(model, loadings=G),
         searches=(Loadings(G, chosen.objective, chosen.n_iter, chosen.stop),),
-        shortfall=shortfall(G.shape[1], asked),
+        shortfall=shortfall(G.shape[1], missed_size(n_components, G.shape[1])),
         attributes={
             "model_variance_": variance[order],
             "penalty_": chosen.penalty,

@@ -155,7 +155,7 @@ class L0Descent:
         while True:
             objective.append(point.deviance + penalty * point.n_nonzero)
             if not point.n_components:
-                return Descent(point, np.array(objective), Stop.EMPTY)
+                return Descent(point, np.array(objective), Stop.NOISE_ALONE)
             if len(objective) == self.max_iter:
                 break
             gained = max(empty - objective[-1], 0.0)

@@ -273,7 +273,7 @@ class L0NoiseModel:
             deviance=point.deviance,
             n_parameters=self.n_parameters(G),
             objective=np.asarray(objective),
-            stop=stop if G.shape[1] else Stop.EMPTY,
+            stop=stop if G.shape[1] else Stop.NOISE_ALONE,
         )
 
 

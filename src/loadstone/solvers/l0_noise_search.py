@@ -217,7 +217,7 @@ class L0Search:
         solver = L0Descent(kind, min(self.max_iter, SEARCH_STEPS), self.tol)
         if r == 0:
             point = solver.empty(samples)
-            return Descent(point, np.array([point.deviance]), Stop.EMPTY)
+            return Descent(point, np.array([point.deviance]), Stop.NOISE_ALONE)
         starts: list[tuple[Array, Array, Array | None]] = [(*joint_start(samples, r), None)]
         if state is not None:
             law, location = state.law, state.location[0]
@@ -239,10 +239,12 @@ class L0Search:
             # Rows can hardly tell noise from a component; the criterion can.
             some = value[sizes > 0].min(initial=np.inf) < value[sizes == 0].min()
             eligible = sizes == (sizes.max() if some else 0)
-        elif wanted is not None:
+        elif wanted is not None and len(wanted) == 1:
+            # Of several numbers all that was found counts: what a number shrank to as well.
             eligible = np.isin(sizes, list(wanted))
             if not eligible.any():
-                eligible = sizes == sizes.max()
+                # An order is for components: noise alone goes last, the criterion decides.
+                eligible = (sizes > 0) | (sizes.max() == 0)
         best = int(np.argmin(np.where(eligible, value, np.inf)))
         walk, r, descent = found[best]
         descent = self._settled(walk, descent)

@@ -128,10 +128,14 @@ def refuse_beyond_the_paper(
     """Refuse what a search along a path does not model."""
     if noise == "shared" and holes is None:
         return
-    given = "missing values" if holes is not None else f"noise={noise!r}"
+    given, remedy = [], []
+    if noise != "shared":
+        given, remedy = [f"noise={noise!r}"], ["set noise='shared'"]
+    if holes is not None:
+        given, remedy = [*given, "missing values"], [*remedy, "fill the holes"]
     msg = (
-        f"{given} with n_penalties={n_penalties}: the published search along a path has one noise "
-        "variance for all features and complete data; set noise='shared' and fill the holes, or "
-        "leave n_penalties at None"
+        f"{' and '.join(given)} with n_penalties={n_penalties}: the published search along a path has "
+        f"one noise variance for all features and complete data; {' and '.join(remedy)}, or leave "
+        "n_penalties at None"
     )
     raise ValueError(msg)

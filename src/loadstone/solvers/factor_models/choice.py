@@ -52,6 +52,10 @@ class SizeChoice:
         return replace(fitted, attributes={**fitted.attributes, "held_out_": columns})
 
 
+#: What a search says that knows no held-out rows.
+NOTHING_HELD_OUT = SizeChoice(None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleRows:
     """Samples that can be held out: complete rows, or rows with holes."""

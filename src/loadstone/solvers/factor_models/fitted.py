@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from loadstone.loadings import Loadings, Stop
-from loadstone.solvers.factor_models.sizes import all_needed
+from loadstone.solvers.factor_models.sizes import all_needed, missed_size
 from loadstone.solvers.factor_models.sparse_factors import FactorFit
-from loadstone.solvers.fitted_model import FittedModel, shortfall
+from loadstone.solvers.fitted_model import NOTHING_STANDS_OUT, FittedModel, shortfall
 
 
-def fitted_factors(fit: FactorFit, asked: int | None) -> FittedModel:
-    """``fit`` with the further attributes it gives; ``asked`` is the number ordered, if one was."""
+def fitted_factors(fit: FactorFit, n_components: Any) -> FittedModel:
+    """``fit`` with the further attributes it gives; ``n_components`` as it was asked for."""
     W = fit.model.loadings
+    asked = missed_size(n_components, W.shape[1])
+    missing = shortfall(W.shape[1], asked, fit.most, NOTHING_STANDS_OUT)
     strength = np.linalg.norm(W, axis=0)
     inclusion = (W != 0).astype(np.float64) if fit.inclusion is None else fit.inclusion
     return FittedModel(
@@ -20,7 +24,7 @@ def fitted_factors(fit: FactorFit, asked: int | None) -> FittedModel:
         predictive=fit.predictive,
         location=fit.location,
         searches=(Loadings(W, fit.bounds, fit.n_iter, fit.stop),),
-        shortfall=None if fit.stop is Stop.CALLBACK else shortfall(W.shape[1], asked, fit.most),
+        shortfall=None if fit.stop is Stop.CALLBACK else missing,
         told=all_needed(fit.sizes["n_components"], W.shape[1]),
         attributes={
             "lower_bound_": fit.lower_bound,

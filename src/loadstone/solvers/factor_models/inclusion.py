@@ -75,7 +75,8 @@ def inclusion_probabilities(samples: Samples, state: State) -> Array:
     weights = np.array([one.log_evidence for one in found])
     weights = np.exp(weights - weights.max())
     parts = [w * one.chances for w, one in zip(weights, found, strict=True)]
-    return np.asarray(np.sum(parts, axis=0) / weights.sum())
+    # Shares of weights that add up to one do so up to rounding.
+    return np.clip(np.sum(parts, axis=0) / weights.sum(), 0.0, 1.0)
 
 
 @dataclass(frozen=True)

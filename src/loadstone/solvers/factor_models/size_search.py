@@ -129,9 +129,9 @@ def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Co
         _keep(best, clean)
         if counter.stopped or state.n_components == max(wanted) or newest_is_null(state):
             break
-    within = [s for q, s in best.items() if q in wanted]
-    # Fewer than the smallest wanted number: the closest there is.
-    candidates = within or [best[max(q for q in best if q <= max(wanted))]]
+    # A number that was not reached stands for the closest below it: the others came to nothing.
+    reached = {max(found for found in best if found <= q) for q in wanted}
+    candidates = [best[found] for found in sorted(reached)]
     chosen = max(candidates, key=_bound)
     several = len(candidates) > 1 and chosen.n_components
     return Found(chosen, best, likeliest(samples, candidates) if several else None)

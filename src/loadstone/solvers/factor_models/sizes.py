@@ -43,6 +43,17 @@ def ordered_size(n_components: Any) -> int | None:
     return int(n_components) if isinstance(n_components, Integral) else None
 
 
+def missed_size(n_components: Any, found: int) -> int | None:
+    """The number that was ordered; of several, the smallest that ``found`` falls short of, or is.
+
+    ``None`` where any would do, or noise alone is better than all of several.
+    """
+    sizes = asked_sizes(n_components)
+    if sizes is None or (not found and ordered_size(n_components) is None):
+        return None
+    return min((q for q in sizes if q >= found), default=max(sizes))
+
+
 def most_components(samples: Samples) -> int:
     """Largest number of components that leaves room for noise."""
     limit = min(samples.n_features - 1, np.ceil(samples.n_samples) - 2)
@@ -70,8 +81,12 @@ def refuse_sizes(samples: Samples, wanted: set[int]) -> None:
     limit = most_components(samples)
     if wanted and min(wanted) >= 0 and max(wanted) <= limit:
         return
+    # Noise alone is compared with several numbers, and was not asked for.
+    asked = sorted(wanted - {0})
+    given = asked[0] if len(asked) == 1 else asked
+    rule = f"must be from 1 to {limit}" if limit else "is too many, and so is every other number"
     msg = (
-        f"n_components={sorted(wanted)} must be numbers from 0 to {limit}: with "
+        f"n_components={given} {rule}: with "
         f"n_samples={samples.n_samples:g} and n_features={samples.n_features} (that vary) more "
         "reach the rank of the data and leave no noise. Ask for fewer, or let the search choose"
     )

@@ -9,7 +9,7 @@ import numpy as np
 from loadstone.covariance import Array, Covariance
 from loadstone.loadings import Loadings
 from loadstone.solvers.factor_model import FactorModel
-from loadstone.solvers.fitted_model import NOISE_ALONE, FittedModel
+from loadstone.solvers.fitted_model import NOTHING_STANDS_OUT, FittedModel
 from loadstone.solvers.variational_bayes.latent import Observations
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 from loadstone.solvers.variational_bayes.model import Posterior
@@ -64,7 +64,7 @@ def noise_alone(observations: Observations, S: Covariance, search: Posterior) ->
         model=FactorModel(nothing, variance),
         location=np.zeros(S.n_features),
         searches=(Loadings(nothing, search.bounds, search.n_iter, search.stop),),
-        shortfall=NOISE_ALONE,
+        shortfall=NOTHING_STANDS_OUT,
         attributes=_attributes(observations, search, None),
         per_loading={"components_std_": nothing, "inclusion_": nothing},
     )

@@ -242,7 +242,7 @@ class VariationalBayes:
             if on_iteration is not None and on_iteration(n_iter, bounds[-1]):
                 return Posterior(state, np.array(bounds), n_iter, Stop.CALLBACK)
             if _vanished(state):
-                return Posterior(state, np.array(bounds), n_iter, Stop.EMPTY)
+                return Posterior(state, np.array(bounds), n_iter, Stop.NOISE_ALONE)
             level = self.tol * max(abs(state.bound), size)
             settled = state.bound - before.bound <= level
             if rotate and not prune and (settled or n_iter in ROTATION_SCHEDULE):
