@@ -76,7 +76,7 @@ def inclusion_probabilities(samples: Samples, state: State) -> Array:
     weights = np.exp(weights - weights.max())
     parts = [w * one.chances for w, one in zip(weights, found, strict=True)]
     # Shares of weights that add up to one do so up to rounding.
-    return np.clip(np.sum(parts, axis=0) / weights.sum(), 0.0, 1.0)
+    return np.asarray(np.clip(np.sum(parts, axis=0) / weights.sum(), 0.0, 1.0))
 
 
 @dataclass(frozen=True)
