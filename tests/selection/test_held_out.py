@@ -5,7 +5,13 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold
 
-from loadstone import EMPCA, SparsePCA, SparsePCACV, cross_validated_recovery
+from loadstone import (
+    EMPCA,
+    SparseNoisyPCA,
+    SparsePCA,
+    SparsePCACV,
+    cross_validated_recovery,
+)
 from loadstone.constraints import Groups
 
 
@@ -71,3 +77,11 @@ def test_a_constraint_says_the_size_itself():
     constraint = Groups(np.repeat([0, 1, 2], 4), n_groups=1, nonnegative=True)
     model = SparsePCA(2, constraint=constraint).fit(X)
     assert cross_validated_recovery(model, X, cv=2).recovered.shape == (2,)
+
+
+def test_no_component_recovers_nothing():
+    X = np.random.default_rng(3).normal(size=(80, 6))
+    with pytest.warns(UserWarning, match="noise alone"):
+        model = SparseNoisyPCA().fit(X)
+    found = cross_validated_recovery(model, X)
+    assert found.recovered.shape == found.pca.shape == (0,)

@@ -95,6 +95,9 @@ def cross_validated_recovery(
     rows = check_new_rows(estimator, X)
     weights = check_weights(sample_weight, rows)
     drawn = KFold(cv, shuffle=True, random_state=0) if isinstance(cv, int) else cv
+    if not estimator.components_.shape[0]:
+        # No component was found, and none recovers anything.
+        return HeldOutRecovery(np.empty(0), np.empty(0))
     fresh = _again(estimator)
     found, pca = [], []
     for train, test in checked_folds(drawn, rows.shape[0]):
