@@ -1,12 +1,15 @@
 """n_nonzero="auto": the smallest size that recovers most of what PCA recovers."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from loadstone import SparsePCA, load_model, save_model
-from loadstone.constraints import Groups
-from loadstone.extraction.size import size_ladder
+from loadstone.constraints import Groups, LoadingConstraint
+from loadstone.extraction import Orthogonality
+from loadstone.extraction.size import ladder_for, size_ladder
 
 
 def share_of_pca(X, model):
@@ -37,6 +40,16 @@ def test_the_ladder_has_every_small_size_and_ends_at_fifty():
     assert size_ladder(1).tolist() == [1]
     assert size_ladder(12, 6).tolist() == [6, 7, 10, 12]
     assert size_ladder(1000, 60).tolist() == [60]
+
+
+def test_the_ladder_goes_on_where_components_need_more():
+    constraints = [LoadingConstraint(100, 10)] * 60
+    assert ladder_for(constraints, Orthogonality("uncorrelated"))[-1] == 60
+    assert ladder_for(constraints, Orthogonality("strict"))[-1] == 60
+    assert ladder_for(constraints, Orthogonality("none"))[-1] == 50
+    assert ladder_for(constraints, Orthogonality("disjoint")).tolist() == [1]
+    forced = [LoadingConstraint(100, 10, forced=np.arange(3))] * 60
+    assert ladder_for(forced, Orthogonality("none"))[[0, -1]].tolist() == [3, 60]
 
 
 def test_a_target_out_of_reach_is_told():
@@ -107,3 +120,67 @@ def test_forced_features_are_kept_and_counted_with_several_components():
     model = SparsePCA(2, n_nonzero=6, standardize=True, forced=range(6)).fit(load_wine().data)
     assert model.support_[:, :6].all()
     assert model.cardinality_.tolist() == [6, 6]
+
+
+def one_factor(n_features=12):
+    f = np.random.default_rng(0).standard_normal((100, 1))
+    noise = np.random.default_rng(1).standard_normal((100, n_features))
+    return f @ np.ones((1, n_features)) + 0.3 * noise
+
+
+@pytest.mark.parametrize(
+    ("arguments", "size"),
+    [
+        ({"orthogonality": "uncorrelated"}, 3),
+        ({"orthogonality": "uncorrelated", "forced": [0]}, 3),
+        ({"orthogonality": "strict", "forced": [0]}, 2),
+        ({"orthogonality": "quasi", "forced": [0], "nonnegative": True}, 2),
+        ({"forced": [0]}, 2),
+        ({"orthogonality": "strict"}, 1),
+    ],
+    ids=str,
+)
+def test_no_larger_size_has_more_components(arguments, size):
+    X = one_factor()
+    model = SparsePCA(3, **arguments).fit(X)
+    assert model.n_components_ == 3
+    assert model.n_nonzero_ == size
+    if size > 1:
+        with pytest.warns(UserWarning, match="fewer than asked for"):
+            fewer = SparsePCA(3, n_nonzero=size - 1, **arguments).fit(X)
+        assert fewer.n_components_ < 3
+        assert model.size_path_["share_of_pca"][0] > 0.9
+
+
+def test_where_no_size_has_all_components_the_size_taken_is_told():
+    X = one_factor()
+    with pytest.warns(UserWarning, match="'auto' took 2, and no size it tried") as told:
+        model = SparsePCA(3, orthogonality="uncorrelated", forbidden=range(2, 12)).fit(X)
+    assert model.n_components_ == model.n_nonzero_ == 2
+    assert "of another size (n_nonzero)" in str(told[-1].message)
+
+
+def test_where_nothing_is_left_the_smallest_size_is_taken():
+    X = one_factor()[:, :3] @ np.random.default_rng(0).standard_normal((3, 12))
+    with pytest.warns(UserWarning, match="no direction with any variance is left$"):
+        model = SparsePCA(5, target=0.5).fit(X)
+    assert model.n_components_ == 3
+    assert model.n_nonzero_ == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_everything_is_reached_but_for_rounding(dtype):
+    """As many features as components recover everything, one by one."""
+    X = load_wine().data.astype(dtype)
+    assert SparsePCA(13, target=1.0, standardize=True).fit(X).n_nonzero_ == 1
+
+
+def test_the_share_that_is_told_is_seen_to_be_below_the_target():
+    X = load_wine().data
+    share = SparsePCA(2, standardize=True, n_nonzero=11, forbidden=[0, 1])
+    share = share_of_pca(X, share.fit(X))
+    target = np.ceil(share * 1000) / 1000
+    with pytest.warns(UserWarning, match="which recover") as told:
+        SparsePCA(2, standardize=True, forbidden=[0, 1], target=target).fit(X)
+    shown = float(re.search(r"recover ([0-9.]+)%", str(told[-1].message))[1])
+    assert 100 * share - 1 < shown < 100 * target

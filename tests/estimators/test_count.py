@@ -61,3 +61,11 @@ def test_what_cannot_be_reached_is_said():
 def test_other_fractions_are_refused(wrong):
     with pytest.raises(ValueError, match="n_components"):
         SparsePCA(wrong).fit(data())
+
+
+@pytest.mark.parametrize("estimator", [SparsePCA, EMPCA, GreedyPCA, ThresholdedPCA])
+@pytest.mark.parametrize("sizes", [[3] * 5, range(1, 6), np.array([3])], ids=str)
+def test_a_share_needs_one_size_for_all_components(estimator, sizes):
+    said = rf"{len(sizes)} values for n_components=0\.6, a share .*one number for all components"
+    with pytest.raises(ValueError, match=said):
+        estimator(0.6, n_nonzero=sizes).fit(data())

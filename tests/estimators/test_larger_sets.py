@@ -126,3 +126,17 @@ def test_strict_components_explain_what_disjoint_ones_do_on_wide_data():
     X[:, 20:60] += 1.5 * rng.normal(size=(30, 1))
     asked = {"n_components": 4, "n_nonzero": 12, "standardize": True}
     assert_all_descend(X, asked)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_disjoint_components_leave_forced_features_to_the_first(nonnegative):
+    """The only exception, and one that is told: they are no smaller set then."""
+    X = load_wine().data
+    asked = {"n_components": 3, "n_nonzero": 3, "forced": [0, 2], "nonnegative": nonnegative}
+    model = SparsePCA(orthogonality="disjoint", standardize=True, **asked).fit(X)
+    assert not model.support_[1:, [0, 2]].any()
+    free = explained(X, orthogonality="none", standardize=True, **asked)
+    assert model.explained_variance_.sum() > free
+    told = " ".join(str(SparsePCA.__doc__).split())
+    assert "Where components share no feature" in told
+    assert "in the first one only" in told

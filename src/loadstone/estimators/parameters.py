@@ -98,7 +98,8 @@ SHARED: dict[str, Parameter] = {
     ),
     "forced": Parameter(
         "array-like of int or str, optional",
-        "Features that hold a place in every component.",
+        "Features that hold a place in every component. Where components share no feature\n"
+        '(``orthogonality="disjoint"``, or ``"strict"`` with given signs), in the first one only.',
         [None, str, "array-like"],
     ),
     "forbidden": Parameter(

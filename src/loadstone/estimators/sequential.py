@@ -8,9 +8,10 @@ from itertools import islice
 from numbers import Real
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import clone
 
-from loadstone._sklearn_compat import Interval, StrOptions
+from loadstone._sklearn_compat import Interval, InvalidParameterError, StrOptions
 from loadstone.certificates import Certificate, Earlier, JointCertificate
 from loadstone.constraints import Constraint
 from loadstone.constraints.from_parameters import build_constraints, check_features, check_sizes
@@ -96,6 +97,7 @@ class SequentialComponents(Components):
     def _answer(self, task: Task) -> Found:
         if self.n_components >= 1:
             return self._search(task)
+        self._refuse_sizes_of_a_share()
         tried: dict[int, Found] = {}
 
         def find(number: int) -> Array:
@@ -109,6 +111,17 @@ class SequentialComponents(Components):
         if missed is None:
             return found
         return replace(found, told=(*found.told, missed), shortfall=None)
+
+    def _refuse_sizes_of_a_share(self) -> None:
+        """A share of the variance says how many components there are only in the end."""
+        if self.n_nonzero is None or np.ndim(self.n_nonzero) == 0:
+            return
+        msg = (
+            f"n_nonzero has {len(self.n_nonzero)} values for n_components={self.n_components}, a "
+            "share of the variance that as many components as it takes recover; give one number "
+            "for all components, or n_components as a whole number"
+        )
+        raise InvalidParameterError(msg)
 
     def _search(self, task: Task) -> Found:
         return self._found(task, self.constraints_on(task.data))

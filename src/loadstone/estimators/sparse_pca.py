@@ -53,7 +53,8 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
     n_nonzero : "auto", int, float, array-like or None, default="auto"
         Features per component: a number, a fraction in (0, 1], or one of these per
         component. ``"auto"`` takes the smallest size whose components recover ``target`` of
-        what as many principal components recover, at most 50. ``None`` uses all features,
+        what as many principal components recover, and are no fewer than those of a larger
+        size; at most 50, or as many as there are components. ``None`` uses all features,
         which is PCA.
     target : float, default=0.9
         For ``n_nonzero="auto"``: share of the variance PCA recovers.
@@ -188,11 +189,16 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         }
         remark = (
             f"n_nonzero='auto' took {choice.n_nonzero} features, which recover "
-            f"{choice.shares[-1]:.0%} of what PCA recovers, less than target={self.target}; give a "
-            "size, or a lower target"
+            f"{choice.told_below(self.target)} of what PCA recovers, less than "
+            f"target={self.target}; give a size, or a lower target"
         )
         remarks = found.told if choice.reached else (*found.told, remark)
-        return replace(found, values={**found.values, **told}, told=remarks)
+        shortfall = found.shortfall
+        if shortfall is not None and not choice.complete:
+            shortfall += (
+                f"; n_nonzero='auto' took {choice.n_nonzero}, and no size it tried has more"
+            )
+        return replace(found, values={**found.values, **told}, told=remarks, shortfall=shortfall)
 
     def _size(self, task: Task) -> SizeChoice[Found]:
         """The size for ``n_nonzero="auto"``, by quick searches."""

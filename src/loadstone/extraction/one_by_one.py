@@ -15,6 +15,7 @@ from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DataCovariance, leading_eigenpairs
 from loadstone.extraction.chain import NEGLIGIBLE, Chains, Report
 from loadstone.extraction.disjoint_sum import largest_disjoint_sum
+from loadstone.extraction.exact_ties import evened
 from loadstone.extraction.linear_constraints import n_places
 from loadstone.extraction.nested import Nested
 from loadstone.extraction.orthogonality import Orthogonality
@@ -73,6 +74,23 @@ def one_by_one(
         return _principal_components(S, len(constraints), report)
     if isinstance(S, DataCovariance):
         S = formed_where_few(S)
+    even = evened(S)
+    if even is None:
+        return _one_by_one(S, constraints, plan, rng, starts, report, earlier)
+    plan, report = even.plan(plan), even.report(report)
+    return even.in_units(_one_by_one(even.S, constraints, plan, rng, starts, report, earlier))
+
+
+def _one_by_one(
+    S: Covariance,
+    constraints: Sequence[Constraint],
+    plan: Plan,
+    rng: np.random.Generator,
+    starts: Array | None,
+    report: Report | None,
+    earlier: Array | None,
+) -> Extraction:
+    """The same once it is known on which matrix."""
     chains = Chains(S, constraints, plan, int(rng.integers(2**63)), starts)
     if plan.objective == "sum" and earlier is None:
         return _summed(chains, report)

@@ -157,7 +157,7 @@ class Orthogonality:
             return "every feature is used by a component already"
         return (
             f"no other component with any variance keeps orthogonality={self.kind!r}; ask for "
-            "fewer components, or change n_nonzero"
+            "fewer components, or for components of another size (n_nonzero)"
         )
 
     def find(
