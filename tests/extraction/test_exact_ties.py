@@ -10,6 +10,9 @@ from loadstone.extraction import Plan
 from loadstone.extraction.exact_ties import evened
 from loadstone.extraction.one_by_one import one_by_one
 from loadstone.solvers.portfolio import PORTFOLIOS
+from loadstone.solvers.spannogram import Spannogram
+
+PLAN = Plan(solver=PORTFOLIOS["balanced"])
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fewer than asked for"),
@@ -69,20 +72,26 @@ def test_what_is_told_is_in_the_unit_of_the_data():
 def test_matrices_without_ties_are_left_as_they_are():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 9))
-    assert evened(ExplicitCovariance(np.cov(X.T))) is None
-    assert evened(ExplicitCovariance(np.corrcoef(X.T))) is None
+    assert evened(ExplicitCovariance(np.cov(X.T)), PLAN) is None
+    assert evened(ExplicitCovariance(np.corrcoef(X.T)), PLAN) is None
     X[:, 3:5] = 0
-    assert evened(ExplicitCovariance(np.cov(X.T))) is None
+    assert evened(ExplicitCovariance(np.cov(X.T)), PLAN) is None
 
 
 def test_small_features_keep_their_digits_beside_large_ones():
     X = np.random.default_rng(0).standard_normal((40, 9)) * 10.0 ** np.arange(9)
     X[:, 4] = X[:, 3]
     S = np.cov(X.T)
-    even = evened(ExplicitCovariance(S))
+    even = evened(ExplicitCovariance(S), PLAN)
     sd = np.sqrt(np.diagonal(S))
     assert even.unit == S.max()
     np.testing.assert_allclose(
         even.S.matrix * even.unit / sd / sd[:, None], S / sd / sd[:, None], atol=1e-9
     )
     np.testing.assert_array_equal(even.S.matrix, even.S.matrix.T)
+
+
+def test_who_tells_of_bounds_too_sees_the_matrix_as_it_is():
+    S = ExplicitCovariance(np.kron(np.eye(3), np.ones((2, 2))))
+    assert evened(S, PLAN) is not None
+    assert evened(S, Plan(solver=Spannogram(2))) is None

@@ -41,7 +41,8 @@ class Evened:
     def plan(self, plan: Plan) -> Plan:
         """The same plan, which tells of variances in the unit of the data."""
         solver = plan.solver
-        if not isinstance(solver, Portfolio) or solver.progress is None:
+        assert isinstance(solver, Portfolio)
+        if solver.progress is None:
             return plan
         tell = solver.progress
         within = solver.limited(solver.max_iter, solver.tol, lambda s, v: tell(s, v * self.unit))
@@ -63,9 +64,14 @@ class Evened:
         return replace(search, objective=search.objective * self.unit)
 
 
-def evened(S: Covariance) -> Evened | None:
-    """``S`` with exact ties; ``None`` where no two features tie, or nobody could tell."""
+def evened(S: Covariance, plan: Plan) -> Evened | None:
+    """``S`` with exact ties; ``None`` where no two features tie, or nobody could tell.
+
+    Only for the portfolio: others tell of bounds as well, which belong to ``S`` as it is.
+    """
     if not isinstance(S, ExplicitCovariance) or not FEWEST <= S.n_features <= MOST:
+        return None
+    if not isinstance(plan.solver, Portfolio):
         return None
     if S.dtype != np.float64 or not _tie(S):
         return None

@@ -74,7 +74,7 @@ def one_by_one(
         return _principal_components(S, len(constraints), report)
     if isinstance(S, DataCovariance):
         S = formed_where_few(S)
-    even = evened(S)
+    even = evened(S, plan)
     if even is None:
         return _one_by_one(S, constraints, plan, rng, starts, report, earlier)
     plan, report = even.plan(plan), even.report(report)

@@ -120,7 +120,7 @@ def test_numbers_of_components_are_orders(search):
 @pytest.mark.parametrize("search", SEARCHES)
 def test_impossible_numbers_are_refused_in_a_sentence(search):
     S, _ = covariance_of(overlapping(1))
-    with pytest.raises(ValueError, match="from 0 to 14"):
+    with pytest.raises(ValueError, match="from 1 to 14"):
         SEARCHES[search](S, 15)
     with pytest.raises(ValueError, match="n_samples=nan"):
         SEARCHES[search](ExplicitCovariance(np.eye(3)))
