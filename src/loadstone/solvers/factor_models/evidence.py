@@ -63,21 +63,19 @@ def _log_chance_of_support(law: PointNormal, kept: Array) -> float:
 
 def _noise_prior(noise: Noise, variance: Array) -> tuple[float, Array]:
     """Log density of the ``ln tau`` under their prior, and its curvature there."""
-    tau = noise.precision
-    own = own_law_of(variance, tau)
+    tau = noise.precision[0]
+    a0, b0 = own_law_of(variance)
     if noise.kind == "pooled":
-        return _pooled_prior(noise, *own, ETA * variance * tau[0])
-    a0, b0 = own[0][0], own[1][0]
-    tau = tau[0]
+        return _pooled_prior(noise, a0, b0, ETA * variance * tau)
     if noise.kind == "shared":
-        tau, a0, b0 = tau[:1], a0[:1], np.mean(b0, keepdims=True)
+        tau, b0 = tau[:1], np.mean(b0, keepdims=True)
     return float(_log_density_of(a0, b0, tau).sum()), b0 * tau
 
 
 def _pooled_prior(noise: Noise, a0: Array, b0: Array, floor: Array) -> tuple[float, Array]:
     """The same for the pool and the law ``Gamma(a0, b0)`` of features that stand apart."""
     tau, chance = noise.precision, noise.chance_apart
-    pool = noise.pool(tau)
+    pool = noise.pool
     together = np.log1p(-chance) + _log_density_of(*pool, tau)
     apart = np.log(chance) + _log_density_of(a0, b0, tau)
     r = expit(apart - together)

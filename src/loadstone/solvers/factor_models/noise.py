@@ -138,9 +138,10 @@ class Noise:
         result: Array = self.shape[:, None] + (SHAPE - self.shape[:, None]) * self.apart
         return result
 
-    def pool(self, like: Array) -> tuple[Array, Array]:
-        """``a0`` and ``b0`` of the pool, for every feature."""
-        a0 = np.broadcast_to(self.shape[:, None], like.shape)
+    @property
+    def pool(self) -> tuple[Array, Array]:
+        """``a0`` and ``b0`` of the pool, (models, 1)."""
+        a0 = self.shape[:, None]
         return a0, a0 * self.scale[:, None]
 
     def update(self, terms: ErrorTerms, variance: Array, *, learn: bool) -> Noise:
@@ -153,20 +154,20 @@ class Noise:
             errors = errors.sum(axis=1, keepdims=True)
             counts = counts.sum(axis=1, keepdims=True)
             variance = variance.mean(keepdims=True)
-        own = Precisions.of(*own_law_of(variance, errors), counts, errors)
+        own = Precisions.of(*own_law_of(variance), counts, errors)
         bound = own.bound.sum(axis=1)
         return replace(self, **own.moments(self.precision.shape), bound=bound)
 
     def _pooled(self, counts: Array, errors: Array, variance: Array, *, learn: bool) -> Noise:
         errors = errors + ETA * variance
         chance = self.chance_apart
-        own = Precisions.of(*own_law_of(variance, errors), counts, errors)
+        own = Precisions.of(*own_law_of(variance), counts, errors)
         apart = logit(chance) + own.log_evidence(counts, errors)
-        learned, pool = self, Precisions.of(*self.pool(errors), counts, errors)
+        learned, pool = self, Precisions.of(*self.pool, counts, errors)
         if learn:
             members = expit(pool.log_evidence(counts, errors) - apart)
             learned = self._learned(counts, errors, members)
-            pool = Precisions.of(*learned.pool(errors), counts, errors)
+            pool = Precisions.of(*learned.pool, counts, errors)
         r = expit(apart - pool.log_evidence(counts, errors))
         found = Precisions(*((1.0 - r) * a + r * b for a, b in zip(pool, own, strict=True)))
         choice = entr(r) + entr(1.0 - r) + r * np.log(chance) + (1.0 - r) * np.log1p(-chance)
@@ -212,10 +213,9 @@ class Precisions(NamedTuple):
         return {name: np.broadcast_to(x, shape) for name, x in named if name != "bound"}
 
 
-def own_law_of(variance: Array, like: Array) -> tuple[Array, Array]:
+def own_law_of(variance: Array) -> tuple[Array, Array]:
     """``a0`` and ``b0`` of noise that no other feature says anything of."""
-    a0 = np.full_like(like, SHAPE)
-    return a0, np.broadcast_to(SHAPE * ETA * variance, like.shape)
+    return np.full(1, SHAPE), SHAPE * ETA * variance
 
 
 def largest_shape(variance: Array, n_samples: float) -> float:

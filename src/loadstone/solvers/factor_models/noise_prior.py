@@ -68,12 +68,16 @@ def _best_scale(shape: float, scale: float, counts: Array, errors: Array, member
 
 def log_rising(a: Array, n: Array) -> Array:
     """``ln G(a + n) - ln G(a)``; of a large ``a`` by Stirling's series, of which nothing cancels."""
+    small = a < STIRLING
+    if small.all():
+        return np.asarray(gammaln(a + n) - gammaln(a))
     large = np.maximum(a, STIRLING)
     end = large + n
     series = (large - 0.5) * np.log1p(n / large) + n * (np.log(end) - 1.0)
     series = series + _stirling_rest(end) - _stirling_rest(large)
-    result: Array = np.where(a < STIRLING, gammaln(a + n) - gammaln(a), series)
-    return result
+    if not small.any():
+        return np.asarray(series)
+    return np.asarray(np.where(small, gammaln(a + n) - gammaln(a), series))
 
 
 def _stirling_rest(x: Array) -> Array:
