@@ -33,7 +33,8 @@ ETA = 1e-6
 SHAPE = 0.5
 #: The largest shape that is learned, and where features were scaled.
 LARGEST_SHAPE, SCALED_SHAPE = 1e5, 1.0
-#: Probability at first that a feature stands apart; in the end as good as of one in ten of them.
+#: Probability at first that a feature stands apart, and how many of all of them do at least: a chance
+#: of nothing would never rise.
 APART, FEWEST_APART = 0.1, 0.1
 #: Share of the variance that logarithms of sample variances have, below which they were scaled.
 TOO_CLOSE = 1.0 / 3.0
