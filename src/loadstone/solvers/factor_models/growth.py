@@ -39,7 +39,7 @@ from loadstone.solvers.factor_models.unmix import unmixing_map
 
 #: Rounds a proposal gets before it is compared with the others.
 TRIAL_ROUNDS = 60
-#: Rounds after which the birth and the joint start may turn out to be one model.
+#: Rounds after which proposals, or the birth and the joint start, may turn out to be one model.
 FIRST_ROUNDS = 20
 #: Times the factors of one model are un-mixed at most.
 MAX_UNMIXINGS = 3
@@ -184,8 +184,8 @@ class Growth:
         if q > 1:
             W, variance = joint_start(samples, q)
             lines.append(self.started(samples, W[None], variance[None]))
-        first = replace(self.rounds, max_iter=min(FIRST_ROUNDS, self.rounds.max_iter))
-        together = self._without_copies(samples, first(samples, stacked(lines), on_round)[0])
+        begun = self._some_rounds(FIRST_ROUNDS)(samples, stacked(lines), on_round)[0]
+        together = self._without_copies(samples, begun)
         together = self.rounds(samples, together, on_round)[0]
         together = self._without_copies(samples, together)
         lines = [picked(together, [m]) for m in range(together.n_models)]
@@ -210,9 +210,15 @@ class Growth:
         together = stacked([self._with(state, w) for w in births(samples, state)])
         if not self.insists:
             return self.rounds.race(samples, together, TRIAL_ROUNDS)
-        trial = replace(self.rounds, max_iter=min(TRIAL_ROUNDS, self.rounds.max_iter))
-        ended = refuse_rounding(trial(samples, together)[0])
+        begun = refuse_rounding(self._some_rounds(FIRST_ROUNDS)(samples, together)[0])
+        together = self._without_copies(samples, begun)
+        rest = self._some_rounds(TRIAL_ROUNDS - FIRST_ROUNDS)
+        ended = refuse_rounding(rest(samples, together)[0])
         return self._first(samples, *(picked(ended, [m]) for m in range(ended.n_models)))
+
+    def _some_rounds(self, n_rounds: int) -> Rounds:
+        """Rounds of a run that is looked at before it has settled."""
+        return replace(self.rounds, max_iter=min(n_rounds, self.rounds.max_iter))
 
     def _with(self, state: State, loading: Array) -> State:
         """``state`` and one more component."""

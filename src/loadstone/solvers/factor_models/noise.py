@@ -21,10 +21,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import digamma, entr, expit, logit
+from scipy.special import logit
 
 from loadstone.covariance.protocol import Array
-from loadstone.solvers.factor_models.noise_prior import best_prior, log_rising
+from loadstone.solvers.factor_models.chances import chances
+from loadstone.solvers.factor_models.gamma_series import digamma, log_rising
+from loadstone.solvers.factor_models.noise_prior import best_prior, log_growth
 
 NOISES = ("pooled", "shared", "free")
 #: Smallest noise as a share of the variance of its feature.
@@ -161,20 +163,20 @@ class Noise:
 
     def _pooled(self, counts: Array, errors: Array, variance: Array, *, learn: bool) -> Noise:
         errors = errors + ETA * variance
-        chance = self.chance_apart
         own = Precisions.of(*own_law_of(variance), counts, errors)
-        apart = logit(chance) + own.log_evidence(counts, errors)
+        odds = logit(self.chance_apart) + own.log_evidence(counts, errors)
         learned, pool = self, Precisions.of(*self.pool, counts, errors)
         if learn:
-            members = expit(pool.log_evidence(counts, errors) - apart)
-            learned = self._learned(counts, errors, members)
+            apart, _ = chances(odds - pool.log_evidence(counts, errors))
+            learned = self._learned(counts, errors, 1.0 - apart)
             pool = Precisions.of(*learned.pool, counts, errors)
-        r = expit(apart - pool.log_evidence(counts, errors))
-        found = Precisions(*((1.0 - r) * a + r * b for a, b in zip(pool, own, strict=True)))
-        choice = entr(r) + entr(1.0 - r) + r * np.log(chance) + (1.0 - r) * np.log1p(-chance)
+        apart, uncertainty = chances(odds - pool.log_evidence(counts, errors))
+        found = Precisions(*((1.0 - apart) * a + apart * b for a, b in zip(pool, own, strict=True)))
+        chance = self.chance_apart
+        choice = uncertainty + apart * logit(chance) + np.log1p(-chance)
         # The floor acts on the precision without being part of the normalised prior.
         bound = (found.bound + choice - ETA * variance * found.precision).sum(axis=1)
-        return replace(learned, **found.moments(r.shape), apart=r, bound=bound)
+        return replace(learned, **found.moments(apart.shape), apart=apart, bound=bound)
 
     def _learned(self, counts: Array, errors: Array, members: Array) -> Noise:
         """The same with the law that fits the features of the pool best."""
@@ -197,11 +199,14 @@ class Precisions(NamedTuple):
     def of(cls, a0: Array, b0: Array, counts: Array, errors: Array) -> Precisions:
         """Under the prior ``Gamma(a0, b0)``."""
         c, e = a0 + counts, b0 + errors
+        log_c, log_e = np.log(c), np.log(e)
+        slope = digamma(c, log_c)
         # a0 ln b0 - ln G(a0) + (a0 - c) <ln tau> - b0 <tau> - c ln e + ln G(c) + c, in a form in
         # which large shapes do not cancel: the rounding they leave would decide when a run ends.
-        bound = log_rising(a0, counts) - a0 * np.log1p(errors / b0)
-        bound = bound - counts * digamma(c) + c * errors / e
-        return cls(c / e, digamma(c) - np.log(e), e / np.maximum(c - 1.0, 0.5 * c), c, bound)
+        bound = log_rising(a0, counts, log_c) - a0 * log_growth(a0, b0, errors, log_e)
+        precision = c / e
+        bound = bound - counts * slope + precision * errors
+        return cls(precision, slope - log_e, e / np.maximum(c - 1.0, 0.5 * c), c, bound)
 
     def log_evidence(self, counts: Array, errors: Array) -> Array:
         """Of every feature, with its precision integrated out."""

@@ -7,9 +7,9 @@ Notation: see ``noise``. With ``tau_i ~ Gamma(a0, b0)`` integrated out a feature
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln
 
 from loadstone.covariance.protocol import Array
+from loadstone.solvers.factor_models.gamma_series import STIRLING, log_rising
 
 #: Smallest shape that is learned.
 SMALLEST_SHAPE = 0.05
@@ -17,16 +17,22 @@ SMALLEST_SHAPE = 0.05
 STEPS = (1.0, 0.2, 0.04)
 #: Steps that follow for the scale alone.
 NEWTON_STEPS = 6
-#: Numbers from which on four terms of Stirling's series are exact.
-STIRLING = 20.0
 _MOVES = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
 def log_evidence(a0: Array, b0: Array, counts: Array, errors: Array) -> Array:
     """Of every feature, under ``Gamma(a0, b0)``."""
-    rising = log_rising(a0, counts) - a0 * np.log1p(errors / b0)
-    result: Array = rising - counts * np.log(b0 + errors)
+    log_error = np.log(b0 + errors)
+    rising = log_rising(a0, counts, np.log(a0 + counts))
+    result: Array = rising - a0 * log_growth(a0, b0, errors, log_error) - counts * log_error
     return result
+
+
+def log_growth(a0: Array, b0: Array, errors: Array, log_error: Array) -> Array:
+    """``ln(1 + E/b0)``, of a large ``a0`` to all digits; ``log_error`` is ``ln(b0 + E)``."""
+    if (a0 < STIRLING).all():
+        return np.asarray(log_error - np.log(b0))
+    return np.asarray(np.log1p(errors / b0))
 
 
 def best_prior(
@@ -64,24 +70,3 @@ def _best_scale(shape: float, scale: float, counts: Array, errors: Array, member
         curvature = members @ ((shape + counts) * share * (1.0 - share))
         log_b += float(np.clip(slope / max(curvature, 1e-300), -1.0, 1.0))
     return float(np.exp(log_b) / shape)
-
-
-def log_rising(a: Array, n: Array) -> Array:
-    """``ln G(a + n) - ln G(a)``; of a large ``a`` by Stirling's series, of which nothing cancels."""
-    small = a < STIRLING
-    if small.all():
-        return np.asarray(gammaln(a + n) - gammaln(a))
-    large = np.maximum(a, STIRLING)
-    end = large + n
-    series = (large - 0.5) * np.log1p(n / large) + n * (np.log(end) - 1.0)
-    series = series + _stirling_rest(end) - _stirling_rest(large)
-    if not small.any():
-        return np.asarray(series)
-    return np.asarray(np.where(small, gammaln(a + n) - gammaln(a), series))
-
-
-def _stirling_rest(x: Array) -> Array:
-    """``ln G(x)`` less ``(x - 1/2) ln x - x + ln(2 pi)/2``."""
-    square = 1.0 / np.square(x)
-    result: Array = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x
-    return result

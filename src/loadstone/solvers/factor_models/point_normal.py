@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from loadstone.covariance.protocol import Array
+from loadstone.solvers.factor_models.chances import chances
 from loadstone.solvers.factor_models.noise import ErrorTerms, Noise
 from loadstone.solvers.factor_models.samples import Scores, known_moments
 
@@ -148,13 +149,13 @@ class PointNormal:
             if self.support is None:
                 occam = gap - log_weight - np.log(self.scale[:, j, None])
                 prior = np.log(self.share[:, j]) - np.log1p(-self.share[:, j])
-                chance, uncertainty = _chances(prior[:, None] + 0.5 * (occam + evidence))
+                chance, uncertainty = chances(prior[:, None] + 0.5 * (occam + evidence))
             else:
-                chance, uncertainty = self.support[:, j].astype(np.float64), np.zeros(1)
+                chance, uncertainty = self.support[:, j].astype(np.float64), np.zeros((1, 1))
             M[:, j], V[:, j], P[:, j] = slab, 1.0 / (noise.precision * weight), chance
             mean[:, j] = chance * slab
             share[:, j], scale[:, j] = _hyperparameters(chance, (evidence + 1.0) / weight)
-            entropy[:, j] = uncertainty - 0.5 * (chance * (log_tau + log_weight)).sum(axis=1)
+            entropy[:, j] = (uncertainty - 0.5 * chance * (log_tau + log_weight)).sum(axis=1)
         return PointNormal(M, V, P, share, scale, entropy, self.support)
 
     def error_terms(self, scores: Scores, counts: Array) -> ErrorTerms:
@@ -186,16 +187,6 @@ class PointNormal:
 
 
 _ARRAYS = tuple(f.name for f in fields(PointNormal) if f.name != "support")
-
-
-def _chances(log_odds: Array) -> tuple[Array, Array]:
-    """Probabilities, and the sum of their entropies over the last axis."""
-    e = np.exp(-np.abs(log_odds))
-    positive = log_odds > 0
-    chance = np.where(positive, 1.0, e) / (1.0 + e)
-    # -P ln P - (1 - P) ln(1 - P) = ln(1 + e) + |logit| min(P, 1 - P)
-    rare = e / (1.0 + e)
-    return chance, (np.log1p(e) + np.abs(log_odds) * rare).sum(axis=-1)
 
 
 def _hyperparameters(chance: Array, strength: Array) -> tuple[Array, Array]:
