@@ -60,11 +60,6 @@ class Loadings:
     details: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def support_of(w: NDArray[Any]) -> NDArray[np.intp]:
-    """Indices of the non-zero loadings."""
-    return np.flatnonzero(w)
-
-
 def distinct_supports(W: NDArray[Any]) -> NDArray[Any]:
     """The first column of every support, in order."""
     return W[:, first_of_each_support(W)]
