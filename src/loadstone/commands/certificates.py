@@ -215,15 +215,15 @@ def _with_data(
     from loadstone.covariance.sample import SampleCovariance
     from loadstone.covariance.sample_file import is_sample_file
     from loadstone.files.errors import MissingFileError
-    from loadstone.files.own_archive import damaged, read_own
+    from loadstone.files.own_archive import JOINT_FORMAT, MODEL_HEADER, damaged, has_member
     from loadstone.files.reachable import is_at_hand
 
     if not is_at_hand(file):
         msg = f"there is no certificate file {file}; loadstone certify --output writes them"
         raise MissingFileError(msg)
     with damaged(file, "save the certificate again", CertificateError):
-        is_model = bool(read_own(file, lambda name: name == "loadstone_json"))
-        is_joint = bool(read_own(file, lambda name: name == "joint_format"))
+        is_model = has_member(file, MODEL_HEADER)
+        is_joint = has_member(file, JOINT_FORMAT)
     if is_model:
         model, table = opened(terminal, file, reading, steps)
         joint = vars(model).get("joint_certificate_")

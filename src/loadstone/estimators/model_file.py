@@ -17,14 +17,12 @@ from loadstone.estimators.found import is_fitted_name
 from loadstone.estimators.projection import ComponentsMixin
 from loadstone.files.errors import MissingFileError, ModelFileError
 from loadstone.files.npz_json import NotPlainError, decode, encode
-from loadstone.files.own_archive import checked, damaged, json_of, read_own, write_own
+from loadstone.files.own_archive import MODEL_HEADER, checked, damaged, json_of, read_own, write_own
 from loadstone.files.reachable import is_at_hand
 from loadstone.registry import entry_of
 
 FORMAT = "loadstone-model"
 FORMAT_VERSION = 1
-#: Name of the member that holds the JSON text.
-HEADER = "loadstone_json"
 _IS_ARRAY = re.compile(r"array_\d{1,6}")
 
 
@@ -73,7 +71,7 @@ def save_model(estimator: Any, path: Path | str) -> Path:
         "attributes": _plain_parts(attributes, arrays, "attribute"),
     }
     path = Path(path)
-    write_own(path, {**arrays, HEADER: np.array(json.dumps(header))})
+    write_own(path, {**arrays, MODEL_HEADER: np.array(json.dumps(header))})
     return path
 
 
@@ -117,9 +115,9 @@ def load_model(path: Path | str) -> Any:
         raise MissingFileError(msg)
     with damaged(path, "fit the model again", ModelFileError):
         arrays = read_own(
-            path, lambda name: name == HEADER or _IS_ARRAY.fullmatch(name) is not None
+            path, lambda name: name == MODEL_HEADER or _IS_ARRAY.fullmatch(name) is not None
         )
-        header = json_of(arrays.pop(HEADER)) if HEADER in arrays else None
+        header = json_of(arrays.pop(MODEL_HEADER)) if MODEL_HEADER in arrays else None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             msg = f"{path} is no loadstone model; use a file that loadstone fit or save_model wrote"
             raise ModelFileError(msg)

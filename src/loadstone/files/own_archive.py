@@ -17,6 +17,16 @@ from loadstone.files.npy_arrays import DamagedError, read_archive
 
 #: Bytes that the arrays of a model or a certificate may take.
 LIMIT = 1 << 32
+#: The member by which each kind of file is known; files of other people have none of them.
+SAMPLE_HEADER, MODEL_HEADER = "loadstone_covariance_json", "loadstone_json"
+DUAL_FEATURES, JOINT_FORMAT = "dual_features", "joint_format"
+#: What a file with such a member is.
+KINDS = {
+    SAMPLE_HEADER: "a covariance that loadstone covariance or SampleCovariance wrote",
+    MODEL_HEADER: "a model that loadstone fit or save_model wrote",
+    JOINT_FORMAT: "a certificate",
+    DUAL_FEATURES: "a certificate",
+}
 
 
 @contextmanager
@@ -43,6 +53,11 @@ def read_own(path: Path, wanted: Callable[[str], bool]) -> dict[str, Any]:
         if file.read(2) != b"PK":
             return {}
     return read_archive(path, wanted, min(LIMIT, memory_limit() // 2))
+
+
+def has_member(path: Path, name: str) -> bool:
+    """Whether an archive has a member of this name."""
+    return name in read_own(path, lambda member: member == name)
 
 
 def text_of(array: Any) -> str:
