@@ -1,5 +1,6 @@
 """Files that are the wrong ones, cannot be opened, or would be lost."""
 
+import os
 import shutil
 
 import numpy as np
@@ -43,6 +44,19 @@ def test_a_covariance_is_not_swapped_away_by_its_own_fit(run, data):
     shutil.copy(data / "cov.npz", data / "out" / "model.npz")
     assert run("fit", "out/model.npz", "-o", "out", "--force").exit_code == 6
     assert SampleCovariance.load(data / "out" / "model.npz").n_samples == 178
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("demo",), ("covariance", "wine.csv"), ("transform", "model.npz", "wine.csv")],
+)
+def test_what_may_not_be_read_is_told_by_whoever_opens_it(command, run, data, monkeypatch):
+    """The shell's own check would speak of a wrong option."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    result = run(*command, "-o", "cov.npz")
+    assert result.exit_code == 6
+    assert "cov.npz" in result.output
+    assert "--force" in result.output
 
 
 @pytest.mark.parametrize("command", ["transform", "certify", "verify", "report"])
