@@ -76,17 +76,15 @@ def tiny_start(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
     return problem.found(ends[int(np.argmax(problem.values[ends]))])
 
 
-def tiny_climb(
-    S: ExplicitCovariance, w: Array, constraint: LoadingConstraint, *, sure: bool = False
-) -> Found:
-    """Where polishing and exchanges from ``w`` end; ``sure`` for those exchanges that must gain."""
+def tiny_climb(S: ExplicitCovariance, w: Array, constraint: LoadingConstraint) -> Found:
+    """Where polishing from ``w`` and exchanges that must gain end."""
     support = w.nonzero()[0]
     filled = support.size == constraint.size
-    if filled and sure and not constraint.nonnegative and support.size <= BATCHED:
+    if filled and not constraint.nonnegative and support.size <= BATCHED:
         return SureClimb(S, constraint).from_support(support)
     problem = Ends(S, constraint)
     ends = problem.polished(support[None] if filled else problem.top(w[None]))
-    return problem.found(problem.exchanged(ends, sure=sure)[0])
+    return problem.found(problem.exchanged(ends, sure=True)[0])
 
 
 class _Starts(Ends):
