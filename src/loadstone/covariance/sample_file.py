@@ -18,6 +18,7 @@ from loadstone.files.own_archive import (
     has_member,
     json_of,
     read_own,
+    refuse_version,
     write_own,
 )
 from loadstone.files.reachable import is_at_hand
@@ -75,13 +76,7 @@ def load_sample(path: Path | str) -> dict[str, Any]:
                 "loadstone covariance wrote"
             )
             raise CovarianceFileError(msg)
-        version = header.get("format_version")
-        if not isinstance(version, int) or version > FORMAT_VERSION:
-            msg = (
-                f"{path} was written by loadstone {header.get('loadstone_version')}, newer than this "
-                f"{__version__}: upgrade with pip install --upgrade loadstone"
-            )
-            raise CovarianceFileError(msg)
+        refuse_version(header, FORMAT_VERSION, path, CovarianceFileError)
         return _checked(header, arrays)
 
 

@@ -17,7 +17,15 @@ from loadstone.estimators.found import is_fitted_name
 from loadstone.estimators.projection import ComponentsMixin
 from loadstone.files.errors import MissingFileError, ModelFileError
 from loadstone.files.npz_json import NotPlainError, decode, encode
-from loadstone.files.own_archive import MODEL_HEADER, checked, damaged, json_of, read_own, write_own
+from loadstone.files.own_archive import (
+    MODEL_HEADER,
+    checked,
+    damaged,
+    json_of,
+    read_own,
+    refuse_version,
+    write_own,
+)
 from loadstone.files.reachable import is_at_hand
 from loadstone.registry import entry_of
 
@@ -121,21 +129,8 @@ def load_model(path: Path | str) -> Any:
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             msg = f"{path} is no loadstone model; use a file that loadstone fit or save_model wrote"
             raise ModelFileError(msg)
-        _refuse_version(header, path)
+        refuse_version(header, FORMAT_VERSION, path, ModelFileError)
         return _rebuilt(header, arrays)
-
-
-def _refuse_version(header: dict[str, Any], path: Path) -> None:
-    version = header.get("format_version")
-    if type(version) is not int or version < 1:
-        msg = f"format version {version!r}, which is not known"
-        raise ValueError(msg)
-    if version > FORMAT_VERSION:
-        msg = (
-            f"{path} was written by loadstone {header.get('loadstone_version')}, newer than this "
-            f"{__version__}: upgrade with pip install --upgrade loadstone"
-        )
-        raise ModelFileError(msg)
 
 
 def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
