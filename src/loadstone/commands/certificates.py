@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from loadstone.commands.models import opened
-from loadstone.commands.outputs import write_together
+from loadstone.commands.outputs import refuse_results, write_together
 from loadstone.commands.progress import Stages, stages
 from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal
-from loadstone.files.atomic import refuse_foreign
 from loadstone.files.errors import ModelFileError
 from loadstone.files.table import Table
 
@@ -35,7 +34,7 @@ def certify(
     from loadstone.report.evidence import joint_as_json
 
     if output is not None:
-        refuse_foreign(output, KNOWN, force=force)
+        refuse_results(output, KNOWN, force=force, inputs=[model_file, reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
         _refuse_nothing(model, model_file)
