@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 #: In sample, features in components that are more than this share of the samples fit anything.
 FITS_ANYTHING = 0.25
+#: Why there are fewer components than asked for.
+NOTHING_LEFT = "no direction with any variance is left"
 
 
 class Stop(Enum):

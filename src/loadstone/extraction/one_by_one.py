@@ -13,7 +13,7 @@ import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DataCovariance, leading_eigenpairs
-from loadstone.extraction.chain import NEGLIGIBLE, Chains, Report
+from loadstone.extraction.chain import Chains, Report
 from loadstone.extraction.disjoint_sum import largest_disjoint_sum
 from loadstone.extraction.exact_ties import evened
 from loadstone.extraction.linear_constraints import n_places
@@ -22,8 +22,9 @@ from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.extraction.plan import Extraction, Plan, RefusedConstraintError, distinct
 from loadstone.extraction.refine import refine
 from loadstone.extraction.warm import is_disjoint, warm_refine
-from loadstone.loadings import Loadings, Stop
+from loadstone.loadings import NOTHING_LEFT, Loadings, Stop
 from loadstone.metrics import adds_variance, total_variance
+from loadstone.metrics.explained_variance import NEGLIGIBLE
 from loadstone.solvers.search.restricted import formed_where_few
 
 __all__ = ["Extraction", "Plan", "RefusedConstraintError", "one_by_one"]
@@ -226,5 +227,5 @@ def _principal_components(S: Covariance, n: int, report: Report | None) -> Extra
     for index, search in enumerate(searches):
         if report is not None and report(index, search):
             break
-    exhausted = None if solid.size == n else "no direction with any variance is left"
+    exhausted = None if solid.size == n else NOTHING_LEFT
     return Extraction(vectors[:, solid], tuple(searches), exhausted)
