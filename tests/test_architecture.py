@@ -113,6 +113,26 @@ def test_functions_stay_small(path):
             assert function.end_lineno - function.lineno < 50, f"{function.name} is too long"
 
 
+def classes_below_estimators():
+    """What each class below the estimators is made of, by its name."""
+    below = LAYERS[LAYERS.index("estimators") + 1 :]
+    return {
+        node.name: {ast.unparse(base).partition("[")[0] for base in node.bases}
+        for path in FILES
+        if module_of(path) in below
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def test_nothing_is_inherited_below_the_estimators():
+    found = classes_below_estimators()
+    assert len(found) > 200
+    shared = {name for name, bases in found.items() if "Protocol" in bases} | {"ByValue"}
+    for name, bases in found.items():
+        assert name.endswith("Error") or bases & found.keys() <= shared, f"{name}({bases})"
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
 def test_nobody_guesses_what_self_has_or_imports_the_root(path):
     for node in ast.walk(ast.parse(path.read_text())):

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 #: In sample, features in components that are more than this share of the samples fit anything.
 FITS_ANYTHING = 0.25
+#: Why there are fewer components than asked for.
+NOTHING_LEFT = "no direction with any variance is left"
 
 
 class Stop(Enum):
@@ -58,11 +60,6 @@ class Loadings:
     n_iter: int = 0
     stop: Stop = Stop.CONVERGED
     details: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-
-
-def support_of(w: NDArray[Any]) -> NDArray[np.intp]:
-    """Indices of the non-zero loadings."""
-    return np.flatnonzero(w)
 
 
 def distinct_supports(W: NDArray[Any]) -> NDArray[Any]:

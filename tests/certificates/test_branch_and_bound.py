@@ -87,6 +87,18 @@ def test_progress_is_told_and_the_gap_never_widens(monkeypatch):
     assert all(later <= earlier + 1e-12 for earlier, later in pairwise(gaps))
 
 
+@pytest.mark.parametrize(("gap_tol", "max_nodes"), [(1e-6, 6), (1e-6, 20), (0.02, 100)])
+def test_the_bound_that_is_told_is_that_of_all_cases(gap_tol, max_nodes, monkeypatch):
+    monkeypatch.setattr(search_case, "MOST_SUPPORTS", 0)
+    matrix = np.cov(np.random.default_rng(0).standard_normal((70, 60)).T)
+    problem, told = problem_module.SupportProblem.of(60, 12), []
+    options = {"gap_tol": gap_tol, "max_nodes": max_nodes, "progress": told.append}
+    certificate = proven(matrix, problem, 0, **options)
+    assert certificate.n_nodes > 1
+    # The certificate has replayed the proof; what was told on the way never lies below that.
+    assert min(status["bound"] for status in told) >= certificate.upper_bound * (1 - 1e-9)
+
+
 def test_signs_are_branched_on_where_faces_cannot_be_enumerated(monkeypatch):
     monkeypatch.setattr(problem_module, "FACE_WORK", 100.0)
     rng = np.random.default_rng(4)

@@ -25,6 +25,20 @@ def test_the_case_without_a_feature_counts_as_much_as_the_case_with_it():
         assert replay(S, SupportProblem.of(3, 1), 0.5, as_list(tree)).bound >= 3.0
 
 
+def test_each_case_of_a_list_stands_before_its_children_and_the_one_with_the_feature_first():
+    def dual(number):
+        return Dual(np.arange(1), np.zeros((1, 1)), np.full(1, number), np.zeros((1, 0)))
+
+    tree = ProofNode([dual(0.0)])
+    for number, node in zip((1.0, 4.0), tree.branch(3), strict=True):
+        node.duals.append(dual(number))
+    for number, node in zip((2.0, 3.0), tree.children[0].branch(5), strict=True):
+        node.duals.append(dual(number))
+    listed = as_list(tree)
+    assert [case.feature for case in listed] == [3, 5, None, None, None]
+    assert [float(case.duals[0].shift[0]) for case in listed] == [0, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_tree_proves_less_than_the_optimum(seed, nonnegative):

@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from loadstone.certificates.bound_dual import Dual, evaluate
+from loadstone.certificates.bound_dual import Dual, evaluate, top_eigenvalue
 from loadstone.certificates.bound_instant import instant_bounds
 from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.certificates.certificate_value import lower_value, variance_on_support
@@ -73,6 +73,18 @@ def test_the_eigenvalue_part_of_a_dual_is_rounded_upwards():
             truth = mpmath.eigsy(inner, eigvals_only=True)[size - 1]
         found = evaluate(ExplicitCovariance(matrix), SupportProblem.of(size, size), dual)
         assert mpmath.mpf(found.top) >= truth
+
+
+def test_what_a_dual_takes_away_and_gives_back_is_rounded_upwards():
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        factor = 1e6 * rng.standard_normal((1, 3))
+        shift = np.square(factor).sum(axis=1)
+        dual = Dual(np.arange(1), np.zeros((1, 1)), shift, factor)
+        with mpmath.workdps(60):
+            taken = sum(mpmath.mpf(float(f)) ** 2 for f in factor[0])
+            truth = 1 - taken + mpmath.mpf(float(shift[0]))
+        assert mpmath.mpf(top_eigenvalue(np.ones((1, 1)), dual)) >= truth
 
 
 @pytest.mark.parametrize("seed", range(10))

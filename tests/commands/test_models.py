@@ -196,7 +196,7 @@ def stop(*_, **__):
 def test_an_interrupted_certificate_is_an_interruption(
     run, wine_model, wine_csv, monkeypatch, nothing_left
 ):
-    monkeypatch.setattr("loadstone.commands.certificates._certificates", stop)
+    monkeypatch.setattr("loadstone.certificates.prove", stop)
     assert run("certify", wine_model, wine_csv).exit_code == 130
     assert nothing_left()
 

@@ -1,11 +1,12 @@
 """Files that are the wrong ones, cannot be opened, or would be lost."""
 
+import os
 import shutil
 
 import numpy as np
 import pytest
 
-from loadstone import SampleCovariance, certify, read_table
+from loadstone import SampleCovariance, SparsePCA, certify, read_table
 from loadstone.files.errors import TableError, UnwritableFileError
 
 #: No file system takes a name of so many letters, and the system raises where it is looked for.
@@ -43,6 +44,42 @@ def test_a_covariance_is_not_swapped_away_by_its_own_fit(run, data):
     shutil.copy(data / "cov.npz", data / "out" / "model.npz")
     assert run("fit", "out/model.npz", "-o", "out", "--force").exit_code == 6
     assert SampleCovariance.load(data / "out" / "model.npz").n_samples == 178
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("demo",), ("covariance", "wine.csv"), ("transform", "model.npz", "wine.csv")],
+)
+def test_what_may_not_be_read_is_told_by_whoever_opens_it(command, run, data, monkeypatch):
+    """The shell's own check would speak of a wrong option."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    result = run(*command, "-o", "cov.npz")
+    assert result.exit_code == 6
+    assert "cov.npz" in result.output
+    assert "--force" in result.output
+
+
+def test_a_model_is_not_swapped_away_by_its_own_proofs(run, data):
+    (data / "out").mkdir()
+    shutil.copy(data / "model.npz", data / "out" / "joint.npz")
+    before = (data / "out" / "joint.npz").read_bytes()
+    result = run("certify", "out/joint.npz", "wine.csv", "-o", "out", "--force")
+    assert result.exit_code == 6
+    assert "is read and would be overwritten" in " ".join(result.output.split())
+    assert (data / "out" / "joint.npz").read_bytes() == before
+
+
+@pytest.mark.parametrize("file", ["wine.csv", "cov.npz"])
+def test_a_folder_of_other_things_is_refused_before_any_work(file, run, data, monkeypatch):
+    def search(*_, **__):
+        pytest.fail("components were searched first")
+
+    monkeypatch.setattr(SparsePCA, "fit", search)
+    (data / "out").mkdir()
+    (data / "out" / "notes.txt").write_text("mine")
+    result = run("fit", file, "-o", "out")
+    assert result.exit_code == 6
+    assert "notes.txt" in result.output
 
 
 @pytest.mark.parametrize("command", ["transform", "certify", "verify", "report"])

@@ -12,7 +12,7 @@ from scipy import sparse
 import registry
 from loadstone import SampleCovariance
 from loadstone.covariance.lost_digits import MAX_ROUNDING, LostDigitsError
-from loadstone.covariance.sample_file import HEADER, CovarianceFileError, is_sample_file
+from loadstone.covariance.sample_file import CovarianceFileError, is_sample_file
 
 OFFSETS = [0.0, 1.0, 1e2, 1e4, 1e6, 1e8]
 
@@ -259,6 +259,9 @@ def test_a_file_gives_back_what_was_saved(tmp_path):
         (lambda p, h: h.update(dtype="int8"), "int8"),
         (lambda p, h: h.update(dtype="nonsense"), "is damaged"),
         (lambda p, h: h.update(format_version=2, loadstone_version="9"), "loadstone 9, newer"),
+        (lambda p, h: h.update(format_version=0), "is damaged .*format version 0"),
+        (lambda p, h: h.update(format_version=True), "is damaged .*format version True"),
+        (lambda p, h: h.pop("format_version"), "is damaged .*format version None"),
         (lambda p, h: h.update(format="other"), "is no covariance"),
         (lambda p, h: h.clear(), "is no covariance"),
     ],
@@ -267,9 +270,9 @@ def test_a_changed_file_is_refused(change, sentence, tmp_path):
     _, path = saved(tmp_path)
     with np.load(path) as archive:
         parts = dict(archive)
-    header = json.loads(str(parts[HEADER]))
+    header = json.loads(str(parts["loadstone_covariance_json"]))
     change(parts, header)
-    parts[HEADER] = np.array(json.dumps(header))
+    parts["loadstone_covariance_json"] = np.array(json.dumps(header))
     np.savez(path, **parts)
     with pytest.raises(CovarianceFileError, match=sentence):
         SampleCovariance.load(path)

@@ -9,8 +9,9 @@ from loadstone.covariance.symmetric import leading_pair, leading_pairs, shifted_
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_largest_eigenpairs(monkeypatch, fails):
-    A = np.cov(np.random.default_rng(0).standard_normal((20, 9)).T)
+@pytest.mark.parametrize("n", [9, symmetric.SMALL + 9])
+def test_largest_eigenpairs(monkeypatch, n, fails):
+    A = np.cov(np.random.default_rng(0).standard_normal((2 * n, n)).T)
     expected = np.linalg.eigvalsh(A)
     if fails:
 

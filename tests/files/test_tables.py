@@ -166,6 +166,14 @@ def test_empty_columns_and_stray_words_are_told(tmp_path):
     assert any("'a': 1 cell(s) such as 'high' are no numbers" in note for note in table.notes)
 
 
+@pytest.mark.parametrize("rule", ["mean", "rows", "columns", "keep"])
+def test_cells_of_empty_columns_are_not_counted_as_missing(rule, tmp_path):
+    path = text(tmp_path / "t.csv", "a,b,c,d\n1,,2,4\n2,,3,4\n3,,,7\n4,,5,1\n5,,1,1\n")
+    notes = read_table(path, missing=rule).notes
+    assert notes[0] == "left out, empty columns: b"
+    assert notes[1].startswith("1 missing value(s) in 1 column(s)")
+
+
 def test_labels_are_offered_chosen_and_refused(tmp_path):
     path = text(tmp_path / "t.csv", "a,u,v,w\n1,x,p,7\n2,y,q,8\n3,x,p,9\n4,y,q,6\n")
     offered = read_table(path)

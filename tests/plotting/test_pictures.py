@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from loadstone import SparsePCA, cardinality_path
+from loadstone import NSPCA, ElasticNetPCA, SparseNoisyPCA, SparsePCA, cardinality_path
 from loadstone.plotting import (
     plot_biplot,
     plot_convergence,
@@ -180,6 +180,26 @@ def test_convergence_draws_one_trace_per_component(model):
     assert labels_of(ax) == ["component 1", "component 2", "component 3"]
     for line, trace in zip(ax.lines, model.objective_, strict=True):
         np.testing.assert_allclose(line.get_ydata(), np.atleast_1d(trace))
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        NSPCA(2),
+        ElasticNetPCA(2, n_nonzero=3),
+        SparseNoisyPCA(2),
+        SparsePCA(3, n_nonzero=3, objective="recovery"),
+        SparsePCA(2, n_nonzero=3, objective="sum", orthogonality="disjoint", certify="instant"),
+    ],
+    ids=str,
+)
+def test_a_trace_of_all_components_is_called_that(joint, wine):
+    joint = clone(joint).set_params(standardize=True).fit(wine.data)
+    ax = plot_convergence(joint)
+    assert labels_of(ax) == ["all components"]
+    assert ax.get_ylabel() == "objective"
+    (line,) = ax.lines
+    np.testing.assert_allclose(line.get_ydata(), joint.objective_[0])
 
 
 def test_convergence_of_a_joint_search_and_its_bounds():

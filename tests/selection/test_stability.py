@@ -52,6 +52,20 @@ def test_frequencies_and_the_bound_are_those_of_the_paper():
     assert result.max_false == pytest.approx(q**2 / (0.8 * 10))
 
 
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_share_of_variance_is_as_many_components_as_each_half_needs(fitted):
+    X, _ = three_factors(2)
+    model = SparsePCA(0.35, n_nonzero=5, effort="fast")
+    rng, chosen = np.random.RandomState(7), np.zeros(40)
+    for _ in range(5):
+        half = SparsePCA(0.35, n_nonzero=5, effort="fast").fit(X[rng.permutation(100)[:50]])
+        assert half.n_components_ > 1
+        chosen += half.support_.any(axis=0)
+    model = model.fit(X) if fitted else model
+    found = stability_selection(model, X, n_subsamples=5, random_state=7)
+    np.testing.assert_array_equal(found.frequency, chosen / 5)
+
+
 def test_same_seed_same_answer_and_parallel_too():
     X, _ = three_factors(1)
     model = SparsePCA(n_nonzero=5, effort="fast")

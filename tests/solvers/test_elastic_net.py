@@ -7,7 +7,7 @@ import pytest
 from loadstone import ElasticNetPCA
 from loadstone.covariance import ExplicitCovariance
 from loadstone.solvers.elastic_net import PATIENCE, ElasticNet, _rotation
-from loadstone.solvers.elastic_net_regressions import regressions
+from loadstone.solvers.elastic_net_regressions import Ridge, regressions
 from loadstone.solvers.least_angle import least_angle
 from real_data import arrays
 
@@ -32,6 +32,16 @@ def convex(S, target, ridge, penalty):
 @pytest.mark.parametrize("seed", range(3))
 def test_regression_agrees_with_a_convex_solver(seed, ridge, penalty):
     S, target = problem(seed)
+    rules = regressions(ExplicitCovariance(S), None, [penalty], ridge, None)
+    ours = rules.penalised(target[:, None], np.zeros((6, 1)))[:, 0]
+    np.testing.assert_allclose(ours, convex(S, target, ridge, penalty), atol=1e-5)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("penalty", [0.2, 0.8])
+def test_descent_agrees_with_it_where_no_signs_lead_to_the_answer(ridge, penalty, monkeypatch):
+    monkeypatch.setattr(Ridge, "_with_signs", lambda *_: None)
+    S, target = problem(0)
     rules = regressions(ExplicitCovariance(S), None, [penalty], ridge, None)
     ours = rules.penalised(target[:, None], np.zeros((6, 1)))[:, 0]
     np.testing.assert_allclose(ours, convex(S, target, ridge, penalty), atol=1e-5)

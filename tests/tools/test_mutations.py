@@ -32,6 +32,13 @@ def test_every_mutation_names_tests_that_are_there(mutations):
             assert not name or f"def {name}(" in (ROOT / path).read_text(), mutation.name
 
 
+def test_every_mutation_finds_its_text_once(mutations):
+    for mutation in mutations.read_table(mutations.TABLE):
+        file = ROOT / "src" / "loadstone" / mutation.file
+        assert file.is_file(), mutation.name
+        assert file.read_text().count(mutation.old) == 1, f"update {mutation.name!r}"
+
+
 @pytest.mark.parametrize(
     ("file", "old", "complaint"),
     [

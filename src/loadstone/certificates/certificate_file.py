@@ -24,7 +24,14 @@ from loadstone.constraints import Constraint
 from loadstone.files.errors import MissingFileError
 from loadstone.files.npy_arrays import DamagedError
 from loadstone.files.npz_json import decode, encode
-from loadstone.files.own_archive import checked, damaged, json_of, read_own, write_own
+from loadstone.files.own_archive import (
+    DUAL_FEATURES,
+    checked,
+    damaged,
+    json_of,
+    read_own,
+    write_own,
+)
 from loadstone.files.reachable import is_at_hand
 
 #: Formats 1 and 2 did not say what they are about and stored claims that nobody could check.
@@ -49,7 +56,7 @@ _ARRAYS = {
     "node_features": ("iu", 1),
     "node_listed": ("b", 1),
     "dual_sizes": ("iu", 2),
-    "dual_features": ("iu", 1),
+    DUAL_FEATURES: ("iu", 1),
     "dual_numbers": ("f", 1),
 }
 #: What files with slices have besides.
@@ -91,7 +98,7 @@ def parts_of(fields: Mapping[str, Any]) -> dict[str, Any]:
         "dual_sizes": np.array(
             [[*dual.factor.shape, dual.limits is not None] for dual in duals], dtype=np.int64
         ).reshape(-1, 3),
-        "dual_features": _joined([dual.features for dual in duals], np.intp),
+        DUAL_FEATURES: _joined([dual.features for dual in duals], np.intp),
         "dual_numbers": _joined([part for dual in duals for part in _numbers(dual)], np.float64),
     }
     return parts | _sliced(proof, duals)
@@ -186,7 +193,7 @@ def _fields(stored: Mapping[str, Array]) -> dict[str, Any]:
         if stored[name].size != n_features:
             msg = f"{name} has {stored[name].size} entries for {n_features} features"
             raise DamagedError(msg)
-    for name in ("fixed_in", "fixed_out", "dual_features"):
+    for name in ("fixed_in", "fixed_out", DUAL_FEATURES):
         _refuse_outside(stored[name], name, 0, n_features)
     _refuse_outside(stored["node_features"], "node_features", -1, n_features)
     about = dict(zip(_ABOUT, stored["about"].tolist(), strict=True))
@@ -278,7 +285,7 @@ def _with_multipliers(stored: Mapping[str, Array], duals: list[Dual]) -> list[Du
 
 
 def _duals(stored: Mapping[str, Array]) -> list[Dual]:
-    features, numbers = stored["dual_features"], stored["dual_numbers"]
+    features, numbers = stored[DUAL_FEATURES], stored["dual_numbers"]
     # Python's whole numbers do not overflow, whatever sizes a file declares.
     sizes = stored["dual_sizes"].tolist()
     shapes = [(int(size), int(rank), int(limited)) for size, rank, limited in sizes]

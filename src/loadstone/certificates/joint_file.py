@@ -17,7 +17,7 @@ from loadstone.certificates.problem import Array
 from loadstone.constraints import Constraint
 from loadstone.files.npy_arrays import DamagedError
 from loadstone.files.npz_json import decode, encode
-from loadstone.files.own_archive import checked, json_of, text_of, write_own
+from loadstone.files.own_archive import JOINT_FORMAT, checked, json_of, text_of, write_own
 
 if TYPE_CHECKING:
     from loadstone.certificates.joint_certificate import JointCertificate
@@ -49,7 +49,7 @@ def save_joint(certificate: JointCertificate, path: str | Path) -> None:
     arrays: dict[str, Any] = {}
     stated = encode({"constraints": certificate.constraints, "about": certificate.about}, arrays)
     parts = {
-        "joint_format": np.array(FORMAT),
+        JOINT_FORMAT: np.array(FORMAT),
         "loadings": certificate.loadings,
         "relation": np.array(certificate.relation),
         "seconds": np.array(float(certificate.seconds)),
@@ -86,13 +86,13 @@ def load_joint(path: str | Path) -> JointCertificate:
     CertificateError
         If the file is damaged, is no joint certificate, or was written by a newer loadstone.
     """
-    names = ("joint_format", "claims")
+    names = (JOINT_FORMAT, "claims")
     with stored_parts(path, _is_expected, names, (FORMAT,), "joint certificate") as stored:
         return _certificate(stored)
 
 
 def _is_expected(name: str) -> bool:
-    named = {"joint_format", "loadings", "relation", "seconds", "stated", "claims"}
+    named = {JOINT_FORMAT, "loadings", "relation", "seconds", "stated", "claims"}
     return name in named or name.startswith((_STATED, _PROOF))
 
 

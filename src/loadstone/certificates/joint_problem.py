@@ -15,7 +15,6 @@ recovered variance  what the next component     all, one component at a time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -27,8 +26,6 @@ ADJUSTED = "adjusted variance"
 SUM = "sum of variances"
 RECOVERED = "recovered variance"
 RELATIONS = ("none", "quasi", "disjoint", "strict", "uncorrelated")
-#: Relations under which no variance of one component can be that of another.
-SUMMABLE = ("disjoint", "strict", "uncorrelated")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +135,3 @@ def _too_close(products: Array, relation: str, tolerance: float) -> str | None:
     np.fill_diagonal(cosines, 0.0)
     largest = float(cosines.max(initial=0.0))
     return None if largest <= tolerance else f"they miss {relation!r} by {largest:.3g}"
-
-
-def adds_up(relations: Sequence[str] | str) -> bool:
-    """Whether a relation keeps variances from being counted twice in a sum."""
-    return relations in SUMMABLE

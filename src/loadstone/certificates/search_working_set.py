@@ -43,6 +43,8 @@ LARGEST_SIZE = 700
 GROWTH = 120
 #: Components of more features than this, among thousands, get instant bounds only.
 LARGEST_SUPPORT = 1000
+#: Steps of a round at each smoothing level.
+N_STEPS = 40
 #: A round that closes less than this share of the gap is the last one.
 STALL = 0.03
 
@@ -54,15 +56,13 @@ def tighten_large(
     incumbent: Incumbent,
     limits: Limits,
     *,
-    start: Dual | None = None,
-    n_steps: int = 40,
-    max_rounds: int = 12,
+    max_rounds: int,
 ) -> Bounded:
     """Prove and screen with a growing working set until few features are left."""
     problem = standing.problem
     assert problem is not None
     fractional = np.full(problem.features.size, 0.5)
-    dual = start or _row_norm_dual(S, problem, incumbent.loading, standing.bound)
+    dual = _row_norm_dual(S, problem, incumbent.loading, standing.bound)
     for round_number in range(max_rounds):
         dual = with_limits(dual, problem)
         evaluation = evaluate(S, problem, dual)
@@ -86,8 +86,8 @@ def tighten_large(
             inner,
             start=dual,
             outside=_outside_features(S, problem, dual.features, evaluation),
-            levels=LEVELS[:3] if round_number == 0 and start is None else LEVELS[1:],
-            n_steps=n_steps,
+            levels=LEVELS[:3] if round_number == 0 else LEVELS[1:],
+            n_steps=N_STEPS,
             target=incumbent.value,
             deadline=limits.deadline,
         )

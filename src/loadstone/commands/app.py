@@ -13,7 +13,6 @@ from loadstone.commands.app_examples import datasets_app, demo
 from loadstone.commands.groups import with_groups
 from loadstone.commands.options import (
     FLAG,
-    OUTPUT,
     Certify,
     Components,
     Effort,
@@ -36,6 +35,8 @@ from loadstone.commands.options import (
     TimeLimit,
     WithPath,
     WithReport,
+    output_option,
+    path_argument,
 )
 from loadstone.commands.pictures import Pictures
 from loadstone.commands.reading import Reading
@@ -157,9 +158,7 @@ def covariance(
     terminal: Terminal,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", readable=False, help="NPZ file to write.", rich_help_panel=OUTPUT
-        ),
+        output_option("NPZ file to write."),
     ] = Path("covariance.npz"),
     force: Force = False,
 ) -> None:
@@ -183,9 +182,7 @@ def transform(
     terminal: Terminal,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", readable=False, help="CSV file to write.", rich_help_panel=OUTPUT
-        ),
+        output_option("CSV file to write."),
     ] = Path("scores.csv"),
     force: Force = False,
 ) -> None:
@@ -208,13 +205,7 @@ def certify(
     time_limit: TimeLimit = 60.0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            readable=False,
-            help="Folder to write certificate_1.npz, ... to.",
-            rich_help_panel=OUTPUT,
-        ),
+        output_option("Folder to write certificate_1.npz, ... to."),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -229,9 +220,7 @@ def certify(
 def verify(
     certificate: Annotated[
         Path,
-        typer.Argument(
-            metavar="CERT", readable=False, help="A certificate, or a model with certificates."
-        ),
+        path_argument("CERT", "A certificate, or a model with certificates."),
     ],
     reading: Reading,
     terminal: Terminal,
@@ -276,7 +265,7 @@ def report(
     terminal: Terminal,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", readable=False, help="HTML file.", rich_help_panel=OUTPUT),
+        output_option("HTML file."),
     ] = Path("report.html"),
     with_path: WithPath = False,
     force: Force = False,

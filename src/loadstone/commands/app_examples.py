@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from loadstone.commands.groups import with_groups
-from loadstone.commands.options import OUTPUT, Force
+from loadstone.commands.options import Force, output_option
 from loadstone.commands.terminal import Terminal
 from loadstone.commands.usage import Commands
 
@@ -43,7 +43,7 @@ def demo(
     terminal: Terminal,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to save the picture.", rich_help_panel=OUTPUT),
+        output_option("Where to save the picture."),
     ] = None,
     force: Force = False,
 ) -> None:

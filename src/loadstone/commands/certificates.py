@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from loadstone.commands.models import opened
-from loadstone.commands.outputs import write_together
+from loadstone.commands.outputs import refuse_results, write_together
 from loadstone.commands.progress import Stages, stages
 from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal
-from loadstone.files.atomic import refuse_foreign
 from loadstone.files.errors import ModelFileError
 from loadstone.files.table import Table
 
@@ -35,12 +34,11 @@ def certify(
     from loadstone.report.evidence import joint_as_json
 
     if output is not None:
-        refuse_foreign(output, KNOWN, force=force)
+        refuse_results(output, KNOWN, force=force, inputs=[model_file, reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         model, table = opened(terminal, model_file, reading, steps)
         _refuse_nothing(model, model_file)
-        certificates = _certificates(terminal, model, table, effort, time_limit, steps)
-        joint = _joint(model, table, effort, time_limit, steps, certificates)
+        certificates, joint = _proofs(terminal, model, table, effort, time_limit, steps)
         together = [] if joint is None or not joint.claims else [joint]
         files = _saved([*certificates, *together], output, force=force)
     for j, certificate in enumerate(certificates):
@@ -78,53 +76,59 @@ def _refuse_nothing(model: Any, file: Path) -> None:
         raise ModelFileError(msg)
 
 
-def _certificates(
+def _proofs(
     terminal: Terminal,
     model: Any,
     table: Table,
     effort: str,
     time_limit: float | None,
     steps: Stages,
-) -> list[Any]:
+) -> tuple[list[Any], Any]:
+    """The proof of each component, and that of all together where there are several."""
     from loadstone.certificates import prove
     from loadstone.estimators.found import Task
     from loadstone.estimators.reading import read
     from loadstone.estimators.sequential import SequentialComponents
-    from loadstone.extraction import competitions
-    from loadstone.selection.certify import certify as certify_one
+    from loadstone.extraction import competitions, prove_jointly
 
-    standardize = model.scale_ is not None
     limits: dict[str, Any] = {"effort": effort, "time_limit": time_limit}
     if not isinstance(model, SequentialComponents):
-        w = model.components_[0]
-        if model.n_components_ > 1:
-            terminal.note(
-                "note: this method searches jointly; only the first component is certified"
-            )
-        steps.next("Certifying component 1")
-        size, nonnegative = int(np.count_nonzero(w)), bool((w >= 0).all())
-        return [
-            certify_one(
-                _weighted(table),
-                w,
-                n_nonzero=size,
-                nonnegative=nonnegative,
-                standardize=standardize,
-                **limits,
-            )
-        ]
-    data = read(named(table), table.weights, standardize=standardize)
-    task = Task(data, np.random.default_rng(0))
-    loadings = model.components_.T
-    compete = competitions(loadings, model.constraints_on(data), model.plan(task))
+        return [_first_alone(terminal, model, table, limits, steps)], None
+    data = read(named(table), table.weights, standardize=model.scale_ is not None)
+    S, loadings = data.S, model.components_.T
+    plan, constraints = model.plan(Task(data, np.random.default_rng(0))), model.constraints_on(data)
     steps.next(f"Certifying {model.n_components_} component(s)", model.n_components_)
-    certificates = []
-    for w, (constraint, earlier) in zip(loadings.T, compete, strict=True):
-        certificates.append(
-            prove(data.S, constraint, w, earlier=earlier, progress=steps.proof, **limits)
-        )
+    found = []
+    competing = competitions(loadings, constraints, plan)
+    for w, (constraint, earlier) in zip(loadings.T, competing, strict=True):
+        found.append(prove(S, constraint, w, earlier=earlier, progress=steps.proof, **limits))
         steps.advance()
-    return certificates
+    if len(found) < 2:
+        return found, None
+    steps.next("Certifying all components together")
+    return found, prove_jointly(
+        S, loadings, constraints, plan, effort, time_limit=time_limit, alone=found[0]
+    )
+
+
+def _first_alone(
+    terminal: Terminal, model: Any, table: Table, limits: dict[str, Any], steps: Stages
+) -> Any:
+    """The proof of the first component, where all of them were searched together."""
+    from loadstone.selection.certify import certify as certify_one
+
+    w = model.components_[0]
+    if model.n_components_ > 1:
+        terminal.note("note: this method searches jointly; only the first component is certified")
+    steps.next("Certifying component 1")
+    return certify_one(
+        _weighted(table),
+        w,
+        n_nonzero=int(np.count_nonzero(w)),
+        nonnegative=bool((w >= 0).all()),
+        standardize=model.scale_ is not None,
+        **limits,
+    )
 
 
 def _weighted(table: Table) -> Any:
@@ -134,38 +138,6 @@ def _weighted(table: Table) -> Any:
     if table.weights is None:
         return named(table)
     return SampleCovariance.of(named(table), table.weights)
-
-
-def _joint(
-    model: Any,
-    table: Table,
-    effort: str,
-    time_limit: float | None,
-    steps: Stages,
-    certificates: list[Any],
-) -> Any:
-    """What is proven about all components together; ``None`` where they were searched jointly."""
-    from loadstone.estimators.found import Task
-    from loadstone.estimators.reading import read
-    from loadstone.estimators.sequential import SequentialComponents
-    from loadstone.extraction import prove_jointly
-
-    if not isinstance(model, SequentialComponents) or model.n_components_ < 2:
-        return None
-    steps.next("Certifying all components together")
-    data = read(named(table), table.weights, standardize=model.scale_ is not None)
-    plan = model.plan(Task(data, np.random.default_rng(0)))
-    constraints = model.constraints_on(data)
-    loadings = model.components_.T
-    return prove_jointly(
-        data.S,
-        loadings,
-        constraints,
-        plan,
-        effort,
-        time_limit=time_limit,
-        alone=certificates[0],
-    )
 
 
 def _saved(certificates: list[Any], output: Path | None, *, force: bool) -> list[str]:
@@ -215,15 +187,15 @@ def _with_data(
     from loadstone.covariance.sample import SampleCovariance
     from loadstone.covariance.sample_file import is_sample_file
     from loadstone.files.errors import MissingFileError
-    from loadstone.files.own_archive import damaged, read_own
+    from loadstone.files.own_archive import JOINT_FORMAT, MODEL_HEADER, damaged, has_member
     from loadstone.files.reachable import is_at_hand
 
     if not is_at_hand(file):
         msg = f"there is no certificate file {file}; loadstone certify --output writes them"
         raise MissingFileError(msg)
     with damaged(file, "save the certificate again", CertificateError):
-        is_model = bool(read_own(file, lambda name: name == "loadstone_json"))
-        is_joint = bool(read_own(file, lambda name: name == "joint_format"))
+        is_model = has_member(file, MODEL_HEADER)
+        is_joint = has_member(file, JOINT_FORMAT)
     if is_model:
         model, table = opened(terminal, file, reading, steps)
         joint = vars(model).get("joint_certificate_")

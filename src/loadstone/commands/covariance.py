@@ -17,7 +17,7 @@ from loadstone.commands.fit import (
     print_found,
     units_note,
 )
-from loadstone.commands.outputs import write_together
+from loadstone.commands.outputs import refuse_results, write_together
 from loadstone.commands.progress import stages
 from loadstone.commands.reading import Reading, named
 from loadstone.commands.shell_words import flag_of
@@ -76,12 +76,7 @@ def fit_covariance(terminal: Terminal, request: Request) -> None:
     """``loadstone fit`` of a saved covariance: loadings, model and report, but no scores."""
     _refuse_options_for_rows(request.reading)
     request.restriction.refuse_conflicts(request.options, with_path=request.with_path)
-    names = ["loadings.csv", "model.npz", *(["report.html"] * request.with_report)]
-    refuse_existing(
-        [request.folder / name for name in names],
-        force=request.force,
-        inputs=[request.reading.file, *request.restriction.files, *request.pictures.files],
-    )
+    refuse_results(request.folder, force=request.force, inputs=request.files)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")
         C = SampleCovariance.load(request.reading.file)

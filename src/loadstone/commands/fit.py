@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from loadstone.commands.methods import build_estimator, default_size, parse_size
-from loadstone.commands.outputs import RESULTS, write_scores, write_together
+from loadstone.commands.outputs import refuse_results, write_scores, write_together
 from loadstone.commands.pictures import Pictures
 from loadstone.commands.progress import ComponentProgress, Stages, stages
 from loadstone.commands.reading import Reading, named
@@ -21,7 +21,6 @@ from loadstone.covariance import SampleCovariance
 from loadstone.covariance.checks import UNEVEN, unevenness
 from loadstone.covariance.containers import rows_of
 from loadstone.covariance.moments import accumulate_moments
-from loadstone.files.atomic import refuse_existing, refuse_foreign
 from loadstone.files.errors import OptionError
 from loadstone.files.spreadsheet import write_csv
 from loadstone.files.table import Table
@@ -58,6 +57,11 @@ class Request:
         return self.reading.folder("loadstone") if self.output is None else self.output
 
     @property
+    def files(self) -> list[Path]:
+        """Everything that is read."""
+        return [self.reading.file, *self.restriction.files, *self.pictures.files]
+
+    @property
     def effort(self) -> Any:
         """How hard to prove something."""
         return self.options.get("certify", False)
@@ -66,12 +70,7 @@ class Request:
 def fit(terminal: Terminal, request: Request) -> None:
     """Read, fit, write, and say what was found."""
     request.restriction.refuse_conflicts(request.options, with_path=request.with_path)
-    refuse_existing(
-        [request.folder / name for name in RESULTS],
-        force=True,
-        inputs=[request.reading.file, *request.restriction.files, *request.pictures.files],
-    )
-    refuse_foreign(request.folder, RESULTS, force=request.force)
+    refuse_results(request.folder, force=request.force, inputs=request.files)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")
         table, options = asked(request.reading.table(), request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,28 +15,38 @@ OUTPUT = "Output"
 #: What the help calls the value of a switch: it takes none.
 FLAG = ""
 
+
+def path_argument(metavar: str, said: str) -> Any:
+    """A place that a command cannot do without.
+
+    Whoever opens it says why that cannot be, where Typer would speak of a wrong option.
+    """
+    return typer.Argument(metavar=metavar, readable=False, help=said)
+
+
+def path_option(*names: str, said: str, **settings: Any) -> Any:
+    """A place that may be given; opened as that of an argument is."""
+    return typer.Option(*names, readable=False, help=said, **settings)
+
+
+def output_option(said: str) -> Any:
+    """Where a command writes."""
+    return path_option("--output", "-o", said=said, rich_help_panel=OUTPUT)
+
+
 DataFile = Annotated[
     Path,
-    typer.Argument(
-        metavar="FILE",
-        # Whoever opens a file says why that cannot be, where Typer speaks of a wrong option.
-        readable=False,
-        help="Samples in rows: CSV, TSV, XLSX, ODS, Parquet, Feather, Arrow, JSON lines, Stata, "
+    path_argument(
+        "FILE",
+        "Samples in rows: CSV, TSV, XLSX, ODS, Parquet, Feather, Arrow, JSON lines, Stata, "
         "SPSS, NPY, NPZ, MTX or H5AD.",
     ),
 ]
 DataFiles = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="FILES...",
-        readable=False,
-        help="Files with the same features, or covariances summed up before.",
-    ),
+    path_argument("FILES...", "Files with the same features, or covariances summed up before."),
 ]
-ModelFile = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", readable=False, help="The model.npz that loadstone fit wrote."),
-]
+ModelFile = Annotated[Path, path_argument("MODEL", "The model.npz that loadstone fit wrote.")]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -172,11 +182,10 @@ NGroups = Annotated[
 ]
 SignsFile = Annotated[
     Path | None,
-    typer.Option(
+    path_option(
         "--signs",
         metavar="FILE",
-        readable=False,
-        help="Give some features a sign: a CSV or TSV file with the columns feature and sign "
+        said="Give some features a sign: a CSV or TSV file with the columns feature and sign "
         "(+ or -).",
     ),
 ]
@@ -252,23 +261,8 @@ FeatureAxis = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-Folder = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        readable=False,
-        help="Folder; by default FILE-loadstone.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+Folder = Annotated[Path | None, output_option("Folder; by default FILE-loadstone.")]
 PathFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        readable=False,
-        help="Folder for path.csv and path.png; by default FILE-path.",
-        rich_help_panel=OUTPUT,
-    ),
+    output_option("Folder for path.csv and path.png; by default FILE-path."),
 ]

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.files.atomic import writing_folder
+from loadstone.files.atomic import refuse_existing, refuse_foreign, writing_folder
 from loadstone.files.spreadsheet import write_csv
 
 #: Whatever a folder of results may hold.
 RESULTS = ("loadings.csv", "scores.csv", "model.npz", "report.html")
+
+
+def refuse_results(
+    folder: Path, known: Iterable[str] = RESULTS, *, force: bool, inputs: Iterable[Path]
+) -> None:
+    """Raise before any work is done where :func:`write_together` would, or what is read be lost."""
+    refuse_existing([folder / name for name in known], force=True, inputs=inputs)
+    refuse_foreign(folder, known, force=force)
 
 
 def write_together(

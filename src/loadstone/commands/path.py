@@ -8,11 +8,10 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from loadstone.commands.fit import units_note
-from loadstone.commands.outputs import write_together
+from loadstone.commands.outputs import refuse_results, write_together
 from loadstone.commands.progress import stages
 from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal, bar
-from loadstone.files.atomic import refuse_existing, refuse_foreign
 from loadstone.files.errors import OptionError
 from loadstone.files.spreadsheet import write_csv
 from loadstone.report.headline import percent
@@ -41,8 +40,7 @@ def path(
             f"--output {folder} is a folder, which path.csv and path.png go into; give it no ending"
         )
         raise OptionError(msg)
-    refuse_existing([folder / name for name in FILES], force=True, inputs=[reading.file])
-    refuse_foreign(folder, FILES, force=force)
+    refuse_results(folder, FILES, force=force, inputs=[reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {reading.file.name}")
         table = reading.table()

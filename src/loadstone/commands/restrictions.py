@@ -9,6 +9,7 @@ from typing import Any
 
 from loadstone.constraints import Constraint, Groups, Signs
 from loadstone.constraints.from_parameters import check_sizes
+from loadstone.files.column_names import names_of
 from loadstone.files.errors import MissingFileError, OptionError
 from loadstone.files.feature_files import complete_groups, read_groups, read_signs
 from loadstone.files.reachable import is_at_hand
@@ -91,10 +92,8 @@ def _signs(table: Table, file: Path, size: Any) -> Signs:
 
 
 def _names(table: Table) -> list[str]:
-    """The features as the results call them."""
-    if table.feature_names is None:
-        return [f"x{i}" for i in range(table.X.shape[1])]
-    return [str(name).strip() for name in table.feature_names]
+    """The features as the results call them, without blanks around."""
+    return [name.strip() for name in names_of(table)]
 
 
 def _labels(table: Table, source: str) -> tuple[Table, list[str]]:

@@ -33,13 +33,11 @@ SMALL_BYTES = 1 << 24
 FAR = 1e-4
 #: Ratio of the largest to the smallest variance from which on scaling is suggested.
 UNEVEN = 1e4
-
-
 #: What to do about missing values.
 WAYS_OUT_OF_NAN = (
     "fill missing values, for example with sklearn.impute.SimpleImputer, leave out their rows or "
-    "columns, or use SparseProbabilisticPCA or ProbabilisticPCA, which model them; loadstone fit "
-    "and read_table do so as --missing and missing= say"
+    "columns, or use SparseProbabilisticPCA, SparseNoisyPCA or ProbabilisticPCA, which model them; "
+    "loadstone fit and read_table do so as --missing and missing= say"
 )
 #: What scikit-learn's own check of arrays is asked for.
 _ARRAYS: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}

@@ -12,13 +12,19 @@ import numpy as np
 from loadstone._version import __version__
 from loadstone.covariance.protocol import Array
 from loadstone.files.errors import FileError
-from loadstone.files.own_archive import damaged, json_of, read_own, write_own
+from loadstone.files.own_archive import (
+    SAMPLE_HEADER,
+    damaged,
+    has_member,
+    json_of,
+    read_own,
+    refuse_version,
+    write_own,
+)
 from loadstone.files.reachable import is_at_hand
 
 FORMAT = "loadstone-covariance"
 FORMAT_VERSION = 1
-#: Name of the member that holds the JSON text.
-HEADER = "loadstone_covariance_json"
 _VECTORS = ("mean", "mean_rest", "rounding")
 
 
@@ -41,7 +47,7 @@ def save_sample(fields: Mapping[str, Any], path: Path | str) -> Path:
     arrays: dict[str, Any] = {name: fields[name] for name in (*_VECTORS, "scatter")}
     if fields["names"] is not None:
         arrays["names"] = np.asarray(fields["names"], dtype=np.str_)
-    arrays[HEADER] = np.array(json.dumps(header))
+    arrays[SAMPLE_HEADER] = np.array(json.dumps(header))
     write_own(path, arrays)
     return path
 
@@ -50,7 +56,7 @@ def is_sample_file(path: Path | str) -> bool:
     """Whether a file calls itself a sample covariance, damaged or not."""
     path = Path(path)
     try:
-        return path.is_file() and HEADER in read_own(path, lambda name: name == HEADER)
+        return path.is_file() and has_member(path, SAMPLE_HEADER)
     except Exception:
         return False
 
@@ -62,21 +68,15 @@ def load_sample(path: Path | str) -> dict[str, Any]:
         msg = f"there is no file {path}; SampleCovariance.save and loadstone covariance write one"
         raise CovarianceFileError(msg)
     with damaged(path, "compute the covariance again", CovarianceFileError):
-        arrays = read_own(path, lambda name: name in {HEADER, "scatter", "names", *_VECTORS})
-        header = json_of(arrays.pop(HEADER)) if HEADER in arrays else None
+        arrays = read_own(path, lambda name: name in {SAMPLE_HEADER, "scatter", "names", *_VECTORS})
+        header = json_of(arrays.pop(SAMPLE_HEADER)) if SAMPLE_HEADER in arrays else None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             msg = (
                 f"{path} is no covariance of loadstone; use a file that SampleCovariance.save or "
                 "loadstone covariance wrote"
             )
             raise CovarianceFileError(msg)
-        version = header.get("format_version")
-        if not isinstance(version, int) or version > FORMAT_VERSION:
-            msg = (
-                f"{path} was written by loadstone {header.get('loadstone_version')}, newer than this "
-                f"{__version__}: upgrade with pip install --upgrade loadstone"
-            )
-            raise CovarianceFileError(msg)
+        refuse_version(header, FORMAT_VERSION, path, CovarianceFileError)
         return _checked(header, arrays)
 
 

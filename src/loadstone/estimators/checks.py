@@ -16,7 +16,7 @@ from loadstone.covariance.opened import feature_names, without_rows_read
 
 
 def check_new_rows(estimator: Any, X: Any, *, allow_nan: bool = False, lazy: bool = False) -> Any:
-    """The same for data that must have the features of the fit, by number and by name."""
+    """:func:`check_rows` of data that must have the features of the fit, by number and by name."""
     rows = check_rows(X, min_samples=1, allow_nan=allow_nan, lazy=lazy)
     named = without_rows_read(X) if feature_names(X) is not None else rows
     validate_data(estimator, named, reset=False, skip_check_array=True)

@@ -16,7 +16,7 @@ from loadstone.estimators.found import Found, Task
 from loadstone.estimators.parameters import NOT_NEGATIVE
 from loadstone.estimators.reading import Reading
 from loadstone.extraction import signed
-from loadstone.loadings import Loadings
+from loadstone.loadings import NOTHING_LEFT, Loadings
 from loadstone.metrics import adjusted_variance, total_variance
 from loadstone.registry import About
 from loadstone.solvers.elastic_net import NEGLIGIBLE, ElasticNet
@@ -156,7 +156,7 @@ class ElasticNetPCA(Components):
         if killed:
             return f"the penalty leaves no loading of {killed} component(s)"
         if not alive.all():
-            return "no direction with any variance is left"
+            return NOTHING_LEFT
         if not new.all():
             return f"{int((~new).sum())} explain(s) nothing beyond those before"
         if self.n_components > S.n_features:

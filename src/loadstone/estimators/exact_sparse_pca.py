@@ -28,9 +28,9 @@ from loadstone.solvers.portfolio import Portfolio
 class ExactSparsePCA(SequentialComponents):
     """Sparse or non-negative components with a proof of optimality, or a proven gap.
 
-    A thorough search finds each component; a convex dual bound, screening and
-    branch and bound prove that nothing better exists, or find it. When the time
-    limit ends the proof, the best component is returned with its proven gap.
+    The search of :class:`SparsePCA`, from the greedy support as well, finds each component; a
+    convex dual bound, screening and branch and bound prove that nothing better exists, or find
+    it. When the time limit ends the proof, the best component is returned with its proven gap.
 
     Parameters
     ----------

@@ -17,14 +17,20 @@ from loadstone.estimators.found import is_fitted_name
 from loadstone.estimators.projection import ComponentsMixin
 from loadstone.files.errors import MissingFileError, ModelFileError
 from loadstone.files.npz_json import NotPlainError, decode, encode
-from loadstone.files.own_archive import checked, damaged, json_of, read_own, write_own
+from loadstone.files.own_archive import (
+    MODEL_HEADER,
+    checked,
+    damaged,
+    json_of,
+    read_own,
+    refuse_version,
+    write_own,
+)
 from loadstone.files.reachable import is_at_hand
 from loadstone.registry import entry_of
 
 FORMAT = "loadstone-model"
 FORMAT_VERSION = 1
-#: Name of the member that holds the JSON text.
-HEADER = "loadstone_json"
 _IS_ARRAY = re.compile(r"array_\d{1,6}")
 
 
@@ -73,7 +79,7 @@ def save_model(estimator: Any, path: Path | str) -> Path:
         "attributes": _plain_parts(attributes, arrays, "attribute"),
     }
     path = Path(path)
-    write_own(path, {**arrays, HEADER: np.array(json.dumps(header))})
+    write_own(path, {**arrays, MODEL_HEADER: np.array(json.dumps(header))})
     return path
 
 
@@ -117,27 +123,14 @@ def load_model(path: Path | str) -> Any:
         raise MissingFileError(msg)
     with damaged(path, "fit the model again", ModelFileError):
         arrays = read_own(
-            path, lambda name: name == HEADER or _IS_ARRAY.fullmatch(name) is not None
+            path, lambda name: name == MODEL_HEADER or _IS_ARRAY.fullmatch(name) is not None
         )
-        header = json_of(arrays.pop(HEADER)) if HEADER in arrays else None
+        header = json_of(arrays.pop(MODEL_HEADER)) if MODEL_HEADER in arrays else None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             msg = f"{path} is no loadstone model; use a file that loadstone fit or save_model wrote"
             raise ModelFileError(msg)
-        _refuse_version(header, path)
+        refuse_version(header, FORMAT_VERSION, path, ModelFileError)
         return _rebuilt(header, arrays)
-
-
-def _refuse_version(header: dict[str, Any], path: Path) -> None:
-    version = header.get("format_version")
-    if type(version) is not int or version < 1:
-        msg = f"format version {version!r}, which is not known"
-        raise ValueError(msg)
-    if version > FORMAT_VERSION:
-        msg = (
-            f"{path} was written by loadstone {header.get('loadstone_version')}, newer than this "
-            f"{__version__}: upgrade with pip install --upgrade loadstone"
-        )
-        raise ModelFileError(msg)
 
 
 def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:

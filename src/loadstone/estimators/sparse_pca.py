@@ -37,7 +37,7 @@ from loadstone.solvers.recovery.solver import Recovery
 from loadstone.solvers.search.tiny import is_tiny
 
 #: Why there are fewer components than were asked for, where they are to recover all features.
-NOTHING_LEFT = "no further component recovers any more of the features"
+NOTHING_TO_RECOVER = "no further component recovers any more of the features"
 
 
 class SparsePCA(ExtendableMixin, SequentialComponents):
@@ -251,7 +251,7 @@ class SparsePCA(ExtendableMixin, SequentialComponents):
         search = solver(task.data.S, kept, starts, task.stage)
         # Where nothing is left to recover there is no direction to take.
         adds = np.flatnonzero(search.matrix.any(axis=0))
-        shortfall = variance.shortfall if adds.size == n_found else NOTHING_LEFT
+        shortfall = variance.shortfall if adds.size == n_found else NOTHING_TO_RECOVER
         kept = [kept[j] for j in adds]
         loadings = signed(search.matrix[:, adds], kept)
         joint = self._together(task, loadings, kept, self.plan(task))

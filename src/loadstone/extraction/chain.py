@@ -25,17 +25,19 @@ from loadstone.covariance import (
 from loadstone.extraction.linear_constraints import Candidate
 from loadstone.extraction.orthogonality import Orthogonality, Search
 from loadstone.extraction.plan import Extraction, Plan
-from loadstone.loadings import Loadings, Stop, distinct_supports
+from loadstone.loadings import NOTHING_LEFT, Loadings, Stop, distinct_supports
 from loadstone.metrics import total_variance
-from loadstone.metrics.explained_variance import adds_from_scores, unexplained_from_scores
+from loadstone.metrics.explained_variance import (
+    adds_from_scores,
+    negligible_share,
+    unexplained_from_scores,
+)
 from loadstone.solvers.portfolio import Portfolio
 from loadstone.solvers.protocol import Solver
 from loadstone.solvers.renormalise import renormalise, variance_of
 from loadstone.solvers.search.equals import remember_whole
 from loadstone.solvers.search.tiny import is_tiny
 
-#: Share of the total variance below which a direction counts as empty.
-NEGLIGIBLE = 1e-10
 #: Smallest singular value with which components span all directions there are.
 SPANS = 1e-6
 #: Components that add nothing and are passed over, at least, before the search is given up.
@@ -44,9 +46,6 @@ PASSED = 8
 RENORMALISED = 16
 #: Entries up to which it takes longer to look for zeros than to compare them.
 SMALL = 4096
-
-#: Why there are fewer components than asked for.
-NOTHING_LEFT = "no direction with any variance is left"
 
 #: For who does not draw: a stream of its own takes as long as a small step.
 UNASKED = np.random.default_rng(0)
@@ -85,7 +84,7 @@ class Chains:
     @cached_property
     def negligible(self) -> float:
         """Variance below which a direction counts as empty."""
-        return max(NEGLIGIBLE, 100 * float(np.finfo(self.S.dtype).eps)) * total_variance(self.S)
+        return negligible_share(self.S.dtype) * total_variance(self.S)
 
     def follow(
         self,

@@ -49,8 +49,8 @@ _SWAP_WORK = 2000
 _STAYS, _JOINS = 100.0, 10.0
 # Features whose covariance is read at once to serve several supports.
 _MAX_POOL = 1024
-#: Steps of a climb.
-MAX_STEPS = 30
+#: Steps of a climb, and swaps after it.
+MAX_STEPS, MAX_SWAPS = 30, 20
 #: Size from which on a support has its leading eigenvector alone computed, and few starts.
 LARGE = 128
 
@@ -214,13 +214,11 @@ def _decomposed(C: Array) -> tuple[Array, Array, Array]:
     return np.linalg.svd(C, full_matrices=False) if info else (left, singular, right)
 
 
-def _power(
-    S: Covariance, C: Array, constraint: Constraint, W: Array, max_iter: int = MAX_STEPS
-) -> list[Candidate]:
+def _power(S: Covariance, C: Array, constraint: Constraint, W: Array) -> list[Candidate]:
     """Support of the constrained gradient, exact loadings on it, repeat; best first."""
     best: dict[bytes, Candidate] = {}
     seen: set[bytes] = set()
-    for _ in range(max_iter):
+    for _ in range(MAX_STEPS):
         proposed = {s.tobytes(): s for s in (filled_support(constraint, w) for w in W.T)}
         supports = [support for key, support in sorted(proposed.items()) if key not in seen]
         if not supports:
@@ -251,12 +249,10 @@ def _gradient(SW: Array, C: Array, W: Array) -> Array:
     return result
 
 
-def _swap(
-    S: Covariance, C: Array, constraint: Constraint, candidate: Candidate, max_rounds: int = 20
-) -> Candidate:
+def _swap(S: Covariance, C: Array, constraint: Constraint, candidate: Candidate) -> Candidate:
     """Take out one unit and let one feature in, as long as the variance rises."""
     width = min(_SWAP_WIDTH, _SWAP_WORK // n_places(constraint))
-    for _ in range(max_rounds if width else 0):
+    for _ in range(MAX_SWAPS if width else 0):
         w = candidate.w
         gradient = _gradient((S @ w)[:, None], C, w[:, None])[:, 0]
         supports = _neighbours(constraint, w, gradient, width)

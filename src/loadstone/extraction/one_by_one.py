@@ -13,17 +13,18 @@ import numpy as np
 
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, DataCovariance, leading_eigenpairs
-from loadstone.extraction.chain import NEGLIGIBLE, Chains, Report
+from loadstone.extraction.chain import Chains, Report
 from loadstone.extraction.disjoint_sum import largest_disjoint_sum
 from loadstone.extraction.exact_ties import evened
 from loadstone.extraction.linear_constraints import n_places
 from loadstone.extraction.nested import Nested
 from loadstone.extraction.orthogonality import Orthogonality
-from loadstone.extraction.plan import Extraction, Plan, RefusedConstraintError
+from loadstone.extraction.plan import Extraction, Plan, RefusedConstraintError, distinct
 from loadstone.extraction.refine import refine
 from loadstone.extraction.warm import is_disjoint, warm_refine
-from loadstone.loadings import Loadings, Stop
+from loadstone.loadings import NOTHING_LEFT, Loadings, Stop
 from loadstone.metrics import adds_variance, total_variance
+from loadstone.metrics.explained_variance import NEGLIGIBLE
 from loadstone.solvers.search.restricted import formed_where_few
 
 __all__ = ["Extraction", "Plan", "RefusedConstraintError", "one_by_one"]
@@ -69,7 +70,7 @@ def one_by_one(
     """
     _check_lengths(S, constraints)
     plan.refuse(constraints)
-    free = all(constraint.is_free for constraint in _distinct(constraints))
+    free = all(constraint.is_free for constraint in distinct(constraints))
     if free and earlier is None and plan.orthogonality.kind != "disjoint":
         return _principal_components(S, len(constraints), report)
     if isinstance(S, DataCovariance):
@@ -117,9 +118,9 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     """The best of what the relation and every stricter one find."""
     rule, constraints = chains.plan.orthogonality, chains.constraints
     free = rule.kind == "none"
-    distinct = _distinct(constraints)
-    forced = _force(distinct)
-    single = all(n_places(constraint) == 1 for constraint in distinct) and not forced
+    each = distinct(constraints)
+    forced = _force(each)
+    single = all(n_places(constraint) == 1 for constraint in each) and not forced
     if single:
         # Of two components on the same feature one adds nothing.
         rule = Orthogonality("disjoint")
@@ -145,11 +146,6 @@ def _nested(chains: Chains, report: Report | None) -> Extraction:
     W = nested.asked_for(rule.kind)
     # Free components of one feature each were sought as disjoint ones.
     return _replaced(found, nested.or_together(W) if free and rule.kind != "none" else W, rule)
-
-
-def _distinct(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Each constraint once; all components mostly have the same."""
-    return list({id(constraint): constraint for constraint in constraints}.values())
 
 
 def _force(constraints: Sequence[Constraint]) -> bool:
@@ -213,7 +209,7 @@ def _searched_again(chains: Chains, found: Extraction) -> Extraction:
 
 
 def _check_lengths(S: Covariance, constraints: Sequence[Constraint]) -> None:
-    for constraint in _distinct(constraints):
+    for constraint in distinct(constraints):
         if constraint.n_features != S.n_features:
             msg = (
                 f"{constraint!r} is about {constraint.n_features} features, the covariance has "
@@ -231,5 +227,5 @@ def _principal_components(S: Covariance, n: int, report: Report | None) -> Extra
     for index, search in enumerate(searches):
         if report is not None and report(index, search):
             break
-    exhausted = None if solid.size == n else "no direction with any variance is left"
+    exhausted = None if solid.size == n else NOTHING_LEFT
     return Extraction(vectors[:, solid], tuple(searches), exhausted)

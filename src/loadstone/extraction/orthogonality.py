@@ -23,6 +23,7 @@ from loadstone.extraction.penalised_em import best_penalised, least_penalised
 from loadstone.extraction.quasi_orthogonal import climb_within_angle
 from loadstone.extraction.schur import without_components
 from loadstone.extraction.support_table import SupportTable
+from loadstone.loadings import NOTHING_LEFT
 from loadstone.metrics import score_correlation
 from loadstone.solvers.renormalise import variance_of
 
@@ -152,7 +153,7 @@ class Orthogonality:
     def exhausted(self, loadings: Array) -> str:
         """Why no component follows ``loadings``, as a sentence."""
         if self.kind == "none" or loadings.shape[1] == 0:
-            return "no direction with any variance is left"
+            return NOTHING_LEFT
         if self.kind == "disjoint" and loadings.any(axis=1).all():
             return "every feature is used by a component already"
         return (

@@ -15,6 +15,11 @@ from loadstone.loadings import Loadings
 from loadstone.solvers.protocol import Solver
 
 
+def distinct(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Each constraint once; all components mostly have the same."""
+    return list({id(constraint): constraint for constraint in constraints}.values())
+
+
 class RefusedConstraintError(ValueError):
     """A constraint that the solver or the orthogonality cannot serve; the message says why."""
 
@@ -76,7 +81,7 @@ class Plan:
 
     def refuse(self, constraints: Sequence[Constraint]) -> None:
         """Raise with the reason where the solver or the orthogonality cannot serve a constraint."""
-        for constraint in {id(constraint): constraint for constraint in constraints}.values():
+        for constraint in distinct(constraints):
             # Without constraints nobody is asked: the answer is PCA.
             reason = None if constraint.is_free else self.solver.refuses(constraint)
             reason = reason or self.orthogonality.refuses(constraint)

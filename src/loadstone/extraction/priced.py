@@ -7,7 +7,7 @@ one pass asks all features about all components at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,10 +22,10 @@ from loadstone.covariance.working_set import (
     fits_working_set,
     search_among,
 )
+from loadstone.extraction.chain import Report
 from loadstone.extraction.one_by_one import one_by_one
 from loadstone.extraction.plan import Extraction, Plan
 from loadstone.extraction.warm import warm_refine
-from loadstone.loadings import Loadings
 from loadstone.metrics import adjusted_variance
 from loadstone.solvers.spannogram.solver import Spannogram
 from loadstone.solvers.thresholding import Thresholding
@@ -34,8 +34,6 @@ from loadstone.solvers.thresholding import Thresholding
 OF_ALL_FEATURES = (Spannogram, Thresholding)
 #: Share of a component's strongest feature below which its weakest one says nothing.
 FAINT = 1e-6
-
-Report = Callable[[int, Loadings], bool]
 
 
 def extract(

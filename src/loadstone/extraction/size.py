@@ -20,6 +20,7 @@ from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance, leading_eigenvalues
 from loadstone.extraction.orthogonality import Orthogonality
 from loadstone.metrics import recovered_variance
+from loadstone.metrics.explained_variance import negligible_share
 
 #: Largest size that is chosen: beyond it a component is no longer read.
 LARGEST_SIZE = 50
@@ -30,8 +31,6 @@ TOL = 1e-4
 #: What rounding of each feature may take of a share, in units of the precision: a score of which
 #: less is left is none (``metrics/recovered_variance.py``).
 ROUNDING = 1e3
-#: Share left below which no further component is possible, and the same in units of the precision.
-NEGLIGIBLE, NEGLIGIBLE_EPS = 1e-10, 100
 
 
 class Sized(Protocol):
@@ -186,8 +185,7 @@ class _Tried(Generic[Fit]):
         loadings = self.found[size].loadings
         # At some sizes nothing may be found.
         share = float(recovered_variance(self.S, loadings).max(initial=0)) / self.best
-        negligible = max(NEGLIGIBLE, NEGLIGIBLE_EPS * float(np.finfo(self.S.dtype).eps))
         # Where nothing is left to recover, no size has more components.
-        nothing_left = share >= 1 - negligible
+        nothing_left = share >= 1 - negligible_share(self.S.dtype)
         self.shares[size] = share
         self.counts[size] = self.n_components if nothing_left else loadings.shape[1]

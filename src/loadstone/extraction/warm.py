@@ -174,7 +174,7 @@ def _free(S: Covariance, w: Array, constraint: Constraint) -> Candidate:
         return Candidate(alone.w, alone.value)
     if isinstance(S, ExplicitCovariance) and is_tiny(S):
         small = constraint.size == 2
-        climbed = best_pair(S, constraint) if small else tiny_climb(S, w, constraint, sure=True)
+        climbed = best_pair(S, constraint) if small else tiny_climb(S, w, constraint)
         return Candidate(climbed.w, climbed.value)
     w, value = polish(S, w, constraint)
     return Candidate(*improve_by_exchange(S, w, value, constraint, N_EXCHANGES))

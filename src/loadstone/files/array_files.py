@@ -10,18 +10,12 @@ import numpy as np
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, memory_limit, refuse_table
 from loadstone.files.npy_arrays import read_archive, read_array, read_header
+from loadstone.files.own_archive import KINDS
 from loadstone.files.sparse_parts import is_sparse, sparse_of_arrays
 from loadstone.files.table import Table
 
 #: Files above this size are mapped instead of read.
 MAP_ABOVE = 1 << 30
-#: Members that only files of this package have, and what these are.
-OWN = {
-    "loadstone_covariance_json": "a covariance that loadstone covariance or SampleCovariance wrote",
-    "loadstone_json": "a model that loadstone fit or save_model wrote",
-    "joint_format": "a certificate",
-    "dual_features": "a certificate",
-}
 
 
 def read_npy(path: Path) -> Table:
@@ -66,7 +60,7 @@ def _table(arrays: dict[str, Any], path: Path) -> Table:
 
 def _refuse_own(arrays: dict[str, Any], path: Path) -> None:
     """Refuse what this package wrote itself: its matrices are no samples."""
-    what = next((what for member, what in OWN.items() if member in arrays), None)
+    what = next((what for member, what in KINDS.items() if member in arrays), None)
     if what is not None:
         msg = f"{path} is {what}, which holds no samples; give the data that it was computed from"
         raise TableError(msg)

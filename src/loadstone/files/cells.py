@@ -96,7 +96,7 @@ def numbers_in(cells: Sequence[Any], decimal: str = ".") -> Written | str | None
     strays = tuple(str(cell) for cell, lost in unread if lost and not _is_empty(cell))
     if len(filled) - len(strays) < MOSTLY * len(filled):
         return None
-    return Written(values=values, strays=strays, note=_note(parsed, values, style))
+    return Written(values=values, strays=strays, note=_note(parsed, values))
 
 
 def is_written_number(cell: Any) -> bool:
@@ -170,9 +170,7 @@ def _value(parts: re.Match[str] | float | None, style: tuple[str, str]) -> float
 
 
 def _note(
-    parsed: Sequence[re.Match[str] | float | None],
-    values: NDArray[np.float64],
-    style: tuple[str, str],
+    parsed: Sequence[re.Match[str] | float | None], values: NDArray[np.float64]
 ) -> str | None:
     """An example of what was read otherwise than a program would."""
     odd = (i for i, parts in enumerate(parsed) if isinstance(parts, re.Match) and _is_odd(parts))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from loadstone._version import __version__
 from loadstone.files.atomic import writing
 from loadstone.files.errors import MissingFileError
 from loadstone.files.foreign import first_line, memory_limit
@@ -17,6 +18,16 @@ from loadstone.files.npy_arrays import DamagedError, read_archive
 
 #: Bytes that the arrays of a model or a certificate may take.
 LIMIT = 1 << 32
+#: The member by which each kind of file is known; files of other people have none of them.
+SAMPLE_HEADER, MODEL_HEADER = "loadstone_covariance_json", "loadstone_json"
+DUAL_FEATURES, JOINT_FORMAT = "dual_features", "joint_format"
+#: What a file with such a member is.
+KINDS = {
+    SAMPLE_HEADER: "a covariance that loadstone covariance or SampleCovariance wrote",
+    MODEL_HEADER: "a model that loadstone fit or save_model wrote",
+    JOINT_FORMAT: "a certificate",
+    DUAL_FEATURES: "a certificate",
+}
 
 
 @contextmanager
@@ -43,6 +54,27 @@ def read_own(path: Path, wanted: Callable[[str], bool]) -> dict[str, Any]:
         if file.read(2) != b"PK":
             return {}
     return read_archive(path, wanted, min(LIMIT, memory_limit() // 2))
+
+
+def has_member(path: Path, name: str) -> bool:
+    """Whether an archive has a member of this name."""
+    return name in read_own(path, lambda member: member == name)
+
+
+def refuse_version(
+    header: Mapping[str, Any], newest: int, path: Path, error_type: type[Exception]
+) -> None:
+    """Refuse a format that only a later version of this package knows, and one that none does."""
+    version = header.get("format_version")
+    if type(version) is not int or version < 1:
+        msg = f"format version {version!r}, which is not known"
+        raise DamagedError(msg)
+    if version > newest:
+        msg = (
+            f"{path} was written by loadstone {header.get('loadstone_version')}, newer than this "
+            f"{__version__}: upgrade with pip install --upgrade loadstone"
+        )
+        raise error_type(msg)
 
 
 def text_of(array: Any) -> str:

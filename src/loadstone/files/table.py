@@ -114,14 +114,10 @@ def without_missing(table: Table, rule: str) -> Table:
             "replace them by numbers, or leave the cells empty"
         )
         raise TableError(msg)
-    missing = np.isnan(table.X)
-    n_missing = int(missing.sum())
-    if n_missing == 0:
-        return table
-    table, missing = _without_empty(table, missing)
-    amount = f"{n_missing} missing value(s) in {int(missing.any(axis=0).sum())} column(s)"
+    table, missing = _without_empty(table, np.isnan(table.X))
     if not missing.any():
         return table
+    amount = f"{int(missing.sum())} missing value(s) in {int(missing.any(axis=0).sum())} column(s)"
     if rule == "refuse":
         msg = (
             f"{amount}: {_columns_with(table, missing)}; missing='mean' fills them, missing='rows' "

@@ -12,11 +12,21 @@ Journal of Computational and Graphical Statistics, 15(2), 265-286.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from loadstone.covariance import Array, Covariance, SampleGram, score_moments
 from loadstone.covariance.symmetric import pseudo_inverse
 from loadstone.metrics.given import check_covariance, check_loadings
+
+#: Share of the total variance that is nothing, and how many roundings of one are.
+NEGLIGIBLE, ROUNDINGS = 1e-10, 100
+
+
+def negligible_share(dtype: np.dtype[Any]) -> float:
+    """Share of the total variance below which a direction, or what a component adds, is nothing."""
+    return max(NEGLIGIBLE, ROUNDINGS * float(np.finfo(dtype).eps))
 
 
 def score_covariance(S: Covariance, loadings: Array) -> Array:
@@ -87,7 +97,7 @@ def adds_from_scores(S: Covariance, G: Array) -> Array:
     Rounding of ``G`` counts as often as a combination of earlier scores uses them.
     """
     eps, total = float(np.finfo(S.dtype).eps), total_variance(S)
-    adds: Array = adjusted_from_scores(G) > max(1e-10, 100 * eps) * total
+    adds: Array = adjusted_from_scores(G) > negligible_share(S.dtype) * total
     while adds.any():
         kept = np.flatnonzero(adds)
         # Rows of the inverse are (1, -use) over the root of what a score adds.

@@ -29,13 +29,12 @@ def plot_convergence(estimator: Any, *, ax: Any = None) -> Any:
     """
     check_is_fitted(estimator, "components_")
     trace = getattr(estimator, "objective_", None)
-    if trace is None:
-        trace = getattr(estimator, "lower_bounds_", None)
-    if trace is None:
+    if trace is None or not len(trace):
         msg = f"{type(estimator).__name__} keeps no trace of its objective: nothing to draw"
         raise ValueError(msg)
-    joint = np.ndim(trace[0]) == 0
-    traces = [np.atleast_1d(t) for t in ([trace] if joint else trace)]
+    traces = [np.atleast_1d(t) for t in ([trace] if np.ndim(trace[0]) == 0 else trace)]
+    # Components that were searched together have one trace.
+    joint = len(traces) != len(estimator.components_)
     bounds = None if joint else upper_bounds_of(estimator)
     ax = axes_or_new(ax, (6, 3.8))
     for j, values in enumerate(traces):

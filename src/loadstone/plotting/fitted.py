@@ -99,9 +99,9 @@ def pca_pairs(S: Any, n_components: int) -> tuple[Any, Any]:
     return values, np.asarray(vectors, dtype=np.float64)
 
 
-def pca_variances(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
+def pca_variances(estimator: Any, X: Any) -> Any:
     """Variances of as many plain principal components of ``X``, largest first."""
-    S = covariance_behind(estimator, X, sample_weight)
+    S = covariance_behind(estimator, X)
     return pca_pairs(S, estimator.components_.shape[0])[0]
 
 

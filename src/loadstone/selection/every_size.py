@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadstone.covariance import Array, ExplicitCovariance, Support
-from loadstone.extraction.chain import NEGLIGIBLE
 from loadstone.extraction.every_size_kernels import chain, refine
 from loadstone.extraction.together import LARGE_SHARE, TURNED
 from loadstone.extraction.warm import GAIN, MAX_ROUNDS, WITHIN_REACH
 from loadstone.metrics import total_variance
+from loadstone.metrics.explained_variance import negligible_share
 from loadstone.selection.path_starts import StartEffort, concentrated_columns
 from loadstone.solvers.search.tiny import TINY
 from loadstone.solvers.support_spectrum import SupportSpectrum
@@ -80,8 +80,7 @@ class EverySize:
         if A.shape[0] > TINY:
             spectrum = SupportSpectrum(S, coarse=True)
             columns = concentrated_columns(S, spectrum, effort.n_columns, columns)
-        share = max(NEGLIGIBLE, 100 * float(np.finfo(S.dtype).eps))
-        negligible = share * total_variance(whole)
+        negligible = negligible_share(S.dtype) * total_variance(whole)
         n = min(n_components, int(np.sum(values > negligible)))
         turned = varimax(V[:n].T * lengths[:n], tol=TURNED).T
         turned = turned[np.argsort(-np.linalg.norm(turned, axis=1), kind="stable")]

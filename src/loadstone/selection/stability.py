@@ -255,7 +255,7 @@ def _searched(
     blocks = isinstance(rows, list | tuple)
     part = merged([rows[i] for i in half]) if blocks else _safe_indexing(rows, half)
     data = replace(estimator._read(part, None if weights is None else weights[half]), names=names)
-    return estimator._search(Task(data, seeded(estimator.random_state))).chosen
+    return estimator._answer(Task(data, seeded(estimator.random_state))).chosen
 
 
 def _elsewhere(

@@ -35,7 +35,6 @@ __all__ = [
     "given_start",
     "largest_price",
     "largest_sparsity_penalty",
-    "objective",
     "scaled_penalties",
 ]
 
@@ -203,15 +202,10 @@ def _positive(eigenvalue: float) -> float:
     return eigenvalue
 
 
-def objective(products: Products, U: Array, alpha: float, beta: float, price: float = 0.0) -> float:
-    """Eq. 3 in units of the largest eigenvalue, computed afresh."""
-    captured = products.captured(U, products.cache(U))
-    return _objective(captured, U, U.T @ U, alpha, beta, price)
-
-
 def _objective(
     captured: float, U: Array, M: Array, alpha: float, beta: float, price: float
 ) -> float:
+    """Eq. 3 in units of the largest eigenvalue, of what is carried along."""
     departed = float(np.sum((np.eye(len(M)) - M) ** 2, dtype=np.float64))
     paid = beta * float(U.sum(dtype=np.float64)) + price * np.count_nonzero(U)
     return 0.5 * captured - 0.25 * alpha * departed - paid

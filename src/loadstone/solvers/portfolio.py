@@ -23,7 +23,7 @@ from loadstone.covariance import (
     Support,
     materialise,
 )
-from loadstone.loadings import Loadings, Stop, distinct_supports
+from loadstone.loadings import Loadings, Stop
 from loadstone.solvers.climb import Climb
 from loadstone.solvers.exchange import improve_by_exchange
 from loadstone.solvers.polish import polish
@@ -36,7 +36,7 @@ from loadstone.solvers.search.tiny import is_tiny
 #: Told of a stage of a search and the best variance so far; answers whether to stop.
 Progress = Callable[[str, float], bool]
 
-__all__ = ["PORTFOLIOS", "Portfolio", "distinct_supports", "working_set"]
+__all__ = ["PORTFOLIOS", "Portfolio", "working_set"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from loadstone.solvers.search.few_places import best_feature, best_pair
 from loadstone.solvers.search.finish import Found, best_of, different_basins
 from loadstone.solvers.search.spaces import by_columns, space_of
 from loadstone.solvers.search.sparse_block import SparseBlock, block_of
-from loadstone.solvers.search.tiny import tiny_climb
+from loadstone.solvers.search.tiny_ends import Ends
 from solvers.search.blocks import dense_rows, random_block
 from solvers.search.covariances import data, deflated, kinds, matrix_of
 
@@ -203,7 +203,8 @@ def test_a_climb_among_few_features_ends_on_a_hilltop(nonnegative):
         _, is_top = hilltops(A, 4, nonnegative)
         w = np.zeros(14)
         w[RNG(seed).permutation(14)[:4]] = 0.5
-        end = tiny_climb(ExplicitCovariance(A), w, LoadingConstraint(14, 4, nonnegative))
+        climbs = Ends(ExplicitCovariance(A), LoadingConstraint(14, 4, nonnegative))
+        end = climbs.found(climbs.exchanged(climbs.polished(climbs.top(w[None])))[0])
         assert end.value >= w @ A @ w
         # Where non-negativity leaves places empty there is nothing to exchange.
         if end.support.size == 4:

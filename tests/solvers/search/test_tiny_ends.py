@@ -73,7 +73,7 @@ def test_a_climb_stays_where_no_step_gains(forced: list[int], forbidden: list[in
     for seed in range(40):
         A, rng = _matrix(seed), np.random.default_rng(seed)
         w = constraint.best_loading(rng.standard_normal(12))
-        end = tiny_climb(ExplicitCovariance(A), w, constraint, sure=True)
+        end = tiny_climb(ExplicitCovariance(A), w, constraint)
         # Half of them begin where a climb has ended.
         support = end.support if seed % 2 else np.flatnonzero(w)
         found = SureClimb(ExplicitCovariance(A), constraint).from_support(support)
@@ -99,7 +99,7 @@ def test_places_left_empty_are_filled_where_that_gains() -> None:
         A = Z.T @ Z
         w = np.zeros(6)
         w[rng.choice(6, 3, replace=False)] = 3**-0.5
-        end = tiny_climb(ExplicitCovariance(A), w, LoadingConstraint(6, 3, True), sure=True)
+        end = tiny_climb(ExplicitCovariance(A), w, LoadingConstraint(6, 3, True))
         if end.support.size < 3:
             n_empty += 1
             outside = np.setdiff1d(np.arange(6), end.support)

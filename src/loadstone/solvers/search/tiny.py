@@ -43,15 +43,15 @@ def tiny_search(
     """The best component of a small matrix."""
     if constraint.size == 2:
         return best_pair(S, constraint)
-    problem = _Starts(S, constraint)
-    ends = problem.polished(problem.settled(starts))
-    W, values = problem.W[ends], problem.values[ends]
+    climbs = Ends(S, constraint)
+    ends = climbs.polished(_Starts(climbs).settled(starts))
+    W, values = climbs.W[ends], climbs.values[ends]
     order = np.argsort(-values, kind="stable")
     best = values >= values[order[0]] * (1 - 1e-9)
     best[order[0]] = True
     found = [Found(W[row], float(values[row])) for row in np.flatnonzero(best)]
     chosen = order[_different(W[order], values[order], constraint.size)]
-    found += [problem.found(end) for end in problem.exchanged([ends[row] for row in chosen])]
+    found += [climbs.found(end) for end in climbs.exchanged([ends[row] for row in chosen])]
     return best_of(found)
 
 
@@ -71,26 +71,28 @@ def tiny_start(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
     """A good component of a small matrix, before any exchange: climbs are to follow."""
     if constraint.size == 2:
         return best_pair(S, constraint)
-    problem = _Starts(S, constraint)
-    ends = problem.polished(problem.begun())
-    return problem.found(ends[int(np.argmax(problem.values[ends]))])
+    climbs = Ends(S, constraint)
+    ends = climbs.polished(_Starts(climbs).begun())
+    return climbs.found(ends[int(np.argmax(climbs.values[ends]))])
 
 
-def tiny_climb(
-    S: ExplicitCovariance, w: Array, constraint: LoadingConstraint, *, sure: bool = False
-) -> Found:
-    """Where polishing and exchanges from ``w`` end; ``sure`` for those exchanges that must gain."""
+def tiny_climb(S: ExplicitCovariance, w: Array, constraint: LoadingConstraint) -> Found:
+    """Where polishing from ``w`` and exchanges that must gain end."""
     support = w.nonzero()[0]
     filled = support.size == constraint.size
-    if filled and sure and not constraint.nonnegative and support.size <= BATCHED:
+    if filled and not constraint.nonnegative and support.size <= BATCHED:
         return SureClimb(S, constraint).from_support(support)
-    problem = Ends(S, constraint)
-    ends = problem.polished(support[None] if filled else problem.top(w[None]))
-    return problem.found(problem.exchanged(ends, sure=sure)[0])
+    climbs = Ends(S, constraint)
+    ends = climbs.polished(support[None] if filled else climbs.top(w[None]))
+    return climbs.found(climbs.exchanged(ends, sure=True)[0])
 
 
-class _Starts(Ends):
-    """Supports to climb from."""
+class _Starts:
+    """Supports from which climbs begin; these say what is worth a place."""
+
+    def __init__(self, climbs: Ends) -> None:
+        self.climbs, self.A, self.k = climbs, climbs.A, climbs.k
+        self.nonnegative = climbs.constraint.nonnegative
 
     def settled(self, starts: Array | None) -> Support:
         """Distinct supports after a few steps from everywhere, best first, and those of EM."""
@@ -98,13 +100,13 @@ class _Starts(Ends):
         V = V * np.where(np.einsum("ij,ij,ij->i", V, V, V) < 0, -1, 1)[:, None].astype(V.dtype)
         n = min(N_MIXED, V.shape[0])
         rows = [V, self.A, _MIX[:, :n].astype(V.dtype) @ V[:n]]
-        if self.constraint.nonnegative:
+        if self.nonnegative:
             rows.append(-V)
         if starts is not None:
             rows.append(starts.T.astype(V.dtype, copy=False))
         top = self.steps(np.concatenate(rows), N_STEPS + 1)
         ends = self.em(V[0])
-        if self.constraint.nonnegative:
+        if self.nonnegative:
             ends = [*ends, *self.em(-V[0])]
         distinct = {row.tobytes(): row for row in [*ends, *top]}
         return np.stack(list(distinct.values())[: N_POLISHED + len(ends)])
@@ -112,7 +114,7 @@ class _Starts(Ends):
     def begun(self) -> Support:
         """The same after fewer steps from fewer places."""
         V = np.linalg.eigh(self.A)[1].T[: -N_HURRIED - 1 : -1]
-        rows = [V, -V, self.A] if self.constraint.nonnegative else [V, self.A]
+        rows = [V, -V, self.A] if self.nonnegative else [V, self.A]
         top = self.steps(np.concatenate(rows), N_HURRIED_STEPS)
         distinct = {row.tobytes(): row for row in top}
         return np.stack(list(distinct.values())[:N_HURRIED_POLISHED])
@@ -120,7 +122,7 @@ class _Starts(Ends):
     def steps(self, R: Array, n_steps: int) -> Support:
         """The places filled after some steps from each direction, best first."""
         for _ in range(n_steps):
-            top = self.top(R)
+            top = self.climbs.top(R)
             W = self.loadings(R, top)
             R = W @ self.A
         value = np.einsum("ij,ij->i", W, R)
@@ -131,7 +133,7 @@ class _Starts(Ends):
         """Unit rows on the places filled; a single feature where nothing points anywhere."""
         at = np.arange(len(R))[:, None]
         values = R[at, top]
-        if self.constraint.nonnegative:
+        if self.nonnegative:
             values = np.maximum(values, 0)
         norms = np.sqrt(np.einsum("ij,ij->i", values, values))
         if not norms.all():
@@ -146,12 +148,12 @@ class _Starts(Ends):
         """The support at which EM ends, as :class:`loadstone.solvers.em.EM` does."""
         w = None
         for _ in range(EM_STEPS):
-            order = np.argsort(-self.worth(direction[None])[0], kind="stable")
+            order = np.argsort(-self.climbs.worth(direction[None])[0], kind="stable")
             top, values = order[: self.k], direction[order[: self.k]]
-            if self.constraint.nonnegative:
+            if self.nonnegative:
                 values = np.maximum(values, 0)
             out = direction[order[self.k]] if order.size > self.k else 0.0
-            threshold = max(out, 0.0) if self.constraint.nonnegative else abs(out)
+            threshold = max(out, 0.0) if self.nonnegative else abs(out)
             shrunken = np.sign(values) * np.maximum(np.abs(values) - threshold, 0)
             values = shrunken if shrunken.any() else values
             length = np.sqrt(values @ values)

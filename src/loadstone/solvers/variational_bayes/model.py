@@ -123,7 +123,6 @@ class VariationalBayes:
         observations: Observations,
         posterior: Posterior,
         support: Array,
-        on_iteration: OnIteration | None = None,
     ) -> Posterior:
         """Updates with all loadings outside ``support`` pinned to zero, from where a search ended.
 
@@ -138,7 +137,7 @@ class VariationalBayes:
             prior_variance=np.where(support, posterior.state.prior_variance[:, kept], 0.0),
             bound=-np.inf,
         )
-        return self._run(observations, state, refit=True, on_iteration=on_iteration)
+        return self._run(observations, state, refit=True, on_iteration=None)
 
     def select(
         self,
@@ -146,7 +145,6 @@ class VariationalBayes:
         posterior: Posterior,
         zero_threshold: float,
         component_threshold: float | None,
-        on_iteration: OnIteration | None = None,
     ) -> tuple[Posterior, Array]:
         """Support by the zero rule, judged in a model without the components that fall to it.
 
@@ -177,7 +175,7 @@ class VariationalBayes:
             everything = (state.prior_variance > 0) & kept
             # The hyperparameters say how sparse loadings are, and were learned from all of them.
             keep = replace(self, hyperparameters=_in_data_units(state.prior, observations.unit))
-            smaller = keep.refit(observations, posterior, everything, on_iteration)
+            smaller = keep.refit(observations, posterior, everything)
             posterior = replace(posterior, state=smaller.state)
 
     def settle(

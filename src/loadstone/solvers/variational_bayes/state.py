@@ -12,7 +12,6 @@ import numpy as np
 from loadstone.covariance.protocol import Array
 from loadstone.solvers.variational_bayes.bound import (
     BroadPriors,
-    NoisePosterior,
     half_squared_error,
     lower_bound,
     update_noise,
@@ -156,10 +155,3 @@ def rotated(
         moved = replace(moved, moments=None)
     state = replace(state, loadings=moved, prior=before)
     return adapt_prior(state, fixed), result.gain
-
-
-def noise_posterior(observations: Observations, state: State, broad: BroadPriors) -> NoisePosterior:
-    """Gamma posterior of the noise precision that belongs to a finished round."""
-    assert state.latent is not None
-    error = half_squared_error(state.latent, state.loadings, observations.counts)
-    return update_noise(error, observations.counts, broad)
