@@ -179,6 +179,10 @@ def test_parquet_feather_and_arrow(kind, tmp_path):
         "# measured on Monday\n# by hand\na,b,c\n1,2,3\n4,5,6\n7,8,10\n",
         "Exported table\n\na;b;c\n1;2;3\n4;5;6\n7;8;10\n\nSource: own counts;;\n",
         "a|b|c\n1|2|3\n4|5|6\n7|8|10\nall of it is estimated||\n",
+        "Results, by hand\na;b;c\n1;2;3\n4;5;6\n7;8;10\n",
+        "Results; by hand\na,b,c\n1,2,3\n4,5,6\n7,8,10\n",
+        '# counts v2; "counts" "-a"\na\tb\tc\n1\t2\t3\n4\t5\t6\n7\t8\t10\n',
+        "# Monday, Tuesday, or, even, later\n# by hand\na,b,c\n1,2,3\n4,5,6\n7,8,10\n",
     ],
 )
 def test_blanks_titles_and_remarks(text, tmp_path):
@@ -186,6 +190,12 @@ def test_blanks_titles_and_remarks(text, tmp_path):
     table = read_table(tmp_path / "t.txt")
     np.testing.assert_array_equal(table.X, [[1, 2, 3], [4, 5, 6], [7, 8, 10]])
     assert list(table.feature_names) == ["a", "b", "c"]
+
+
+def test_a_table_of_empty_columns_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("name,x,y\na,,\nb,,\n")
+    with pytest.raises(TableError, match="all columns of numbers are empty: x, y; name a file"):
+        read_table(tmp_path / "t.csv")
 
 
 def test_dots_that_might_be_thousands_are_told(tmp_path):

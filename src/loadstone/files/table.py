@@ -160,6 +160,9 @@ def _without_empty(table: Table, missing: Any) -> tuple[Table, Any]:
         return table, missing
     names = table.feature_names
     which = listed(np.flatnonzero(empty) if names is None else np.asarray(names)[empty])
+    if empty.all():
+        msg = f"all columns of numbers are empty: {which}; name a file that holds numbers"
+        raise TableError(msg)
     table = table.with_features(~empty)
     return table.noting(f"left out, empty columns: {which}"), missing[:, ~empty]
 
@@ -187,7 +190,8 @@ def transposed(table: Table, *, described: bool = False) -> Table:
     if table.columns and not described:
         msg = (
             "a table with columns that are not numbers cannot be turned round: "
-            f"{listed(table.columns)}"
+            f"{listed(table.columns)}; take them out of the file, or say index='NAME' of the one that "
+            "names the features"
         )
         raise TableError(msg)
     X = table.X.T.tocsr() if sparse.issparse(table.X) else np.ascontiguousarray(table.X.T)

@@ -7,7 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -54,7 +54,7 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
         msg = f"{path} is empty; save the table again, or name another file"
         raise TableError(msg)
     delimiter = delimiter_of(path, head)
-    rows = list(rows_of(head, delimiter))
+    rows = _with_whole_remarks(list(rows_of(head, delimiter)), delimiter)
     decimal = "," if delimiter == ";" and _has_decimal_commas(rows) else "."
     heading = heading_of(rows, lambda cell: is_number(cell.replace(decimal, ".")))
     names = None if heading.is_usual else joined_names(rows[heading.titles :][: heading.rows])
@@ -88,6 +88,16 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
     doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
     said = [*heading_notes(heading, rows), *repeated, *remarks, *doubt]
     return without_totals(table.noting(*said))
+
+
+def _with_whole_remarks(rows: list[list[str]], delimiter: str) -> list[list[str]]:
+    """Rows in which a remark above the table is one cell: what separates cells may stand in it."""
+    sizes = [len(row) for row in rows]
+    usual = max(sizes, key=sizes.count)
+    # A heading may begin with # as well, and lack a name for the rows.
+    n = sum(1 for _ in takewhile(lambda row: row[0].startswith("#"), rows))
+    above = [row if len(row) in (usual - 1, usual) else [delimiter.join(row)] for row in rows[:n]]
+    return [*above, *rows[n:]]
 
 
 def _is_crowded(rows: list[list[str]]) -> bool:
@@ -191,7 +201,7 @@ def delimiter_of(path: Path, head: list[str]) -> str:
     # The delimiter that cuts every line into the same number of pieces, and into most. Where the
     # heading has one piece less, it may lack a name for the rows; or what was cut are decimals.
     pieces = {d: [len(row) for row in rows_of(head, d)] for d in ",;\t|"}
-    even = {d: n for d, n in pieces.items() if n and max(n) - min(n) <= 1 and max(n) > 1}
+    even = {d: n for d, n in pieces.items() if n and max(n) - min(n) <= 1 and _cuts_most(n)}
     if even:
         return max(even, key=lambda d: (max(even[d]) == min(even[d]), max(even[d])))
     blank = [len(line.split()) for line in head]
@@ -201,6 +211,11 @@ def delimiter_of(path: Path, head: list[str]) -> str:
     usual = {d: max(n, key=n.count) for d, n in pieces.items() if n}
     cut = {d: (pieces[d].count(k), k) for d, k in usual.items() if k > 1}
     return max(cut, key=lambda d: cut[d]) if cut else ","
+
+
+def _cuts_most(n_pieces: list[int]) -> bool:
+    """Whether at least half of the lines are cut: a comma within a title separates no cells."""
+    return 2 * sum(n > 1 for n in n_pieces) >= len(n_pieces)
 
 
 def rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
