@@ -37,6 +37,26 @@ def test_a_row_of_units_is_no_sample(tmp_path):
     np.testing.assert_array_equal(table.X, [[12.5, 2], [13, 2.5], [11, 1]])
 
 
+@pytest.mark.parametrize("lost", ["n.d.", "failed", "see note"])
+def test_a_sample_of_words_is_no_heading(lost, tmp_path):
+    rows = ["site,lead,zinc,iron", "a,1,2,3", f"b,{lost},{lost},{lost}"]
+    rows += [f"{name},4,5,{i}" for i, name in enumerate("cdefghijkl", 6)]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    table = read_table(tmp_path / "t.csv", missing="keep")
+    assert list(table.feature_names) == ["lead", "zinc", "iron"]
+    assert list(table.sample_names) == list("abcdefghijkl")
+    np.testing.assert_array_equal(table.X[:3], [[1, 2, 3], [np.nan] * 3, [4, 5, 6]])
+
+
+def test_years_between_two_rows_of_words_are_names(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        ",sales,,costs,\n,2019,2020,2019,2020\n,EUR,EUR,EUR,EUR\na,1,2,3,4\nb,5,7,6,8\nc,1,1,2,0\n"
+    )
+    table = read_table(tmp_path / "t.csv")
+    assert list(table.feature_names)[:2] == ["sales 2019 EUR", "sales 2020 EUR"]
+    assert table.X.shape == (3, 4)
+
+
 def test_a_total_without_a_name_is_recognised_by_its_sums(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,c\n1,2,0\n3,4,0\n5,5,1\n7,1,2\n16,12,3\n")
     table = read_table(tmp_path / "t.csv")

@@ -57,7 +57,8 @@ def heading_of(rows: Sequence[Sequence[Any]], counts: Callable[[Any], bool] = is
     """Find the heading in the first rows of a table.
 
     A row is part of the heading where text stands above numbers in every column of numbers, or
-    where it stands above such a row: groups of columns may have years for names.
+    where it stands above such a row: groups of columns may have years for names. Below a row that
+    names every column, numbers are the first sample, and words further down are cells of others.
 
     Parameters
     ----------
@@ -73,16 +74,19 @@ def heading_of(rows: Sequence[Sequence[Any]], counts: Callable[[Any], bool] = is
     titles = _titles(rows)
     rows = rows[titles:]
     columns = _columns_of_numbers(rows, counts)
-    last = -1
+    last, all_named = -1, False
     for i, row in enumerate(rows[: min(_MOST, len(rows) - 1)]):
         cells = [row[j] for j in columns if j < len(row)]
         # The first row may name percentiles; below it, 1,200 and (350) are no names.
         as_number = counts if i == 0 else lambda cell: counts(cell) or is_written_number(cell)
         words = [cell for cell in cells if not is_blank(cell) and not as_number(cell)]
         numbers = [cell for cell in cells if as_number(cell)]
+        if all_named and numbers:
+            break
         enough = len(columns) if i == 0 else max(2, len(columns) / 2)
         if words and not numbers and (i == 0 or len(words) >= enough):
             last = i
+            all_named = all_named or len(set(words)) == len(columns)
     return Heading(titles, last + 1)
 
 
