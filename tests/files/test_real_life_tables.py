@@ -212,6 +212,26 @@ def test_blanks_titles_and_remarks(text, tmp_path):
     assert list(table.feature_names) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_of_many_columns_written_alike_a_few_are_told(ending, tmp_path):
+    cells = {f"{500 + i} nm": ["0,1", "0,2", "n.d.", "0,4", "0,5", "7,0"] for i in range(40)}
+    frame = pd.DataFrame(cells)
+    if ending == "csv":
+        frame.to_csv(tmp_path / "t.csv", sep=";", index=False)
+    else:
+        frame.to_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / f"t.{ending}", missing="keep")
+    assert table.X.shape == (6, 40)
+    assert np.isnan(table.X[2]).all()
+    assert "column '500 nm': cells such as '0,1' were read as 0.1" in table.notes
+    assert (
+        "column '500 nm': 1 cell(s) such as 'n.d.' are no numbers, taken as missing" in table.notes
+    )
+    assert "34 more column(s) read alike" in table.notes
+    assert "34 more column(s) with such cells" in table.notes
+    assert len(table.notes) == 2 * 7 + 1
+
+
 def test_a_table_of_empty_columns_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("name,x,y\na,,\nb,,\n")
     with pytest.raises(TableError, match="all columns of numbers are empty: x, y; name a file"):

@@ -17,11 +17,13 @@ from loadstone.files.arrow_batches import (
 from loadstone.files.cells import Written, numbers_in
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, refuse_table
-from loadstone.files.frames import notes_on
+from loadstone.files.frames import ColumnNotes
 from loadstone.files.table import Table
 
 #: What a text takes beside its letters.
 _OBJECT_BYTES = 64
+#: What is told of a column that holds more than one value in a cell.
+_NESTED = "holds lists or records"
 
 
 def read_parquet(path: Path) -> Table:
@@ -60,11 +62,14 @@ def _table_of_arrow(data: Any, path: Path, nested: Sequence[str] = ()) -> Table:
     data, rows = _without_index(data, path)
     _refuse(data, path)
     numbers: dict[str, Any] = {}
-    columns, notes = {}, [_left_out(name) for name in nested]
+    columns: dict[str, Any] = {}
+    notes = ColumnNotes()
+    for name in nested:
+        notes.add(name, _NESTED)
     for name, column in zip(data.column_names, data.columns, strict=True):
         kind = _kind_of_values(column.type)
         if pa_types().is_nested(kind):
-            notes.append(_left_out(name))
+            notes.add(name, _NESTED)
         elif _counts(kind):
             numbers[name] = column
         else:
@@ -72,21 +77,16 @@ def _table_of_arrow(data: Any, path: Path, nested: Sequence[str] = ()) -> Table:
             written = None if pa_types().is_temporal(kind) else numbers_in(values)
             if isinstance(written, Written):
                 numbers[name] = written.values
-                notes += notes_on(name, written)
             else:
                 columns[name] = _texts(values)
-                notes += [] if written is None else [f"column {name!r} {written}, left out"]
+            notes.add(name, written)
     if not numbers:
         msg = f"{path} has no column of numbers; its columns are {list(columns)[:6]}"
         raise TableError(msg)
     X = np.empty((data.num_rows, len(numbers)))
     for place, column in enumerate(numbers.values()):
         X[:, place] = column if isinstance(column, np.ndarray) else _floats(column)
-    return Table(X, np.array(list(numbers), dtype=object), rows, columns, notes=tuple(notes))
-
-
-def _left_out(name: str) -> str:
-    return f"column {name!r} holds lists or records, left out"
+    return Table(X, np.array(list(numbers), dtype=object), rows, columns, notes=notes.told())
 
 
 def pa_types() -> Any:
