@@ -23,6 +23,7 @@ from loadstone.files.matrix_market import read_mtx
 from loadstone.files.reachable import is_at_hand
 from loadstone.files.roles import (
     refuse_two_roles,
+    with_days,
     with_index,
     with_labels,
     with_labels_found,
@@ -145,7 +146,7 @@ def read_table(
     _refuse_words(path, missing, layer, sheet)
     roles = {"index": index, "labels": labels, "weights": weights}
     refuse_two_roles(roles)
-    table = with_index(_read(path, layer, sheet, roles), index)
+    table = with_days(with_index(_read(path, layer, sheet, roles), index))
     if transpose:
         table = transposed(table, described=described)
     table = with_labels(with_weights(table, weights), labels)
@@ -210,25 +211,24 @@ def _read(
     roles: Mapping[str, str | None],
 ) -> Table:
     ending = _ending(path)
-    index, named = roles["index"], [name for name in roles.values() if name is not None]
     if ending in {".csv", ".tsv", ".txt"}:
-        return read_text(path, index=index, as_text=[n for n in named if n != roles["weights"]])
+        return read_text(path, roles)
     if ending in {".xlsx", ".xlsm", ".ods"}:
-        return read_workbook(path, sheet=sheet, index=index)
+        return read_workbook(path, sheet, roles)
     if ending == ".h5ad":
-        return read_h5ad(path, layer, named)
+        return read_h5ad(path, layer, [name for name in roles.values() if name is not None])
     readers = {
         **dict.fromkeys((".parquet", ".pq"), read_parquet),
         **dict.fromkeys((".feather", ".arrow", ".ipc", ".arrows"), read_arrow),
         **dict.fromkeys((".jsonl", ".ndjson", ".json"), read_json_lines),
         ".dta": read_stata,
         ".sav": read_spss,
-        ".npy": read_npy,
-        ".npz": read_npz,
-        ".mtx": read_mtx,
     }
     if ending in readers:
-        return readers[ending](path)
+        return readers[ending](path, roles)
+    matrices = {".npy": read_npy, ".npz": read_npz, ".mtx": read_mtx}
+    if ending in matrices:
+        return matrices[ending](path)
     if ending in ELSEWHERE:
         msg = f"{path.name}: {ending} files are not read; {ELSEWHERE[ending]}"
         raise TableError(msg)

@@ -6,7 +6,7 @@ import codecs
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -32,18 +32,16 @@ _INDEX_NAMES = frozenset(
 )
 
 
-def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = ()) -> Table:
+def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     """Read a table from text, gzipped or not.
 
     Parameters
     ----------
     path : Path
         The file.
-    index : str, optional
-        The column that names the rows, or ``"none"``, where somebody has said so; otherwise
-        the first column is looked at.
-    as_text : sequence of str
-        Columns whose cells stay as they are written: ``007`` is no seven.
+    roles : mapping of str to str or None
+        Columns by what somebody has said they are for. But for weights their cells stay as they
+        are written: ``007`` is no seven.
 
     Returns
     -------
@@ -63,6 +61,7 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
     if header and not names and _is_crowded(rows):
         names, n_above = [cell.strip() for cell in rows[0]], 1
     encoding = encoding_of(path)
+    as_text = [name for role, name in roles.items() if role != "weights" and name is not None]
     options: dict[str, Any] = {
         "sep": delimiter,
         "header": 0 if header and not names else None,
@@ -83,7 +82,7 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
         frame = _frame(content, options, rows)
         repeated = names_given_twice(names or rows[0]) if header else []
         frame, remarks = without_remarks(frame) if _is_default(frame.index) else (frame, [])
-        frame = frame if index else with_first_as_index(frame, header=header)
+        frame = with_first_as_index(frame, roles, header=header)
         table = table_of_frame(frame, str(path), named=header, decimal=decimal, as_text=as_text)
     doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
     said = [*heading_notes(heading, rows), *repeated, *remarks, *doubt]
@@ -290,9 +289,16 @@ def _after(file: BinaryIO, n_rows: int, encoding: str) -> TextIO | BinaryIO:
     return text
 
 
-def with_first_as_index(frame: Any, *, header: bool) -> Any:
+def may_name_rows(first: str, roles: Mapping[str, str | None]) -> bool:
+    """Whether the first column may be looked at: nobody has said what names the rows, or what it is."""
+    return roles.get("index") is None and first not in roles.values()
+
+
+def with_first_as_index(frame: Any, roles: Mapping[str, str | None], *, header: bool) -> Any:
     """The first column as names of the rows, where it is that."""
     if frame.shape[1] < 2 or not _is_default(frame.index):
+        return frame
+    if not may_name_rows(str(frame.columns[0]), roles):
         return frame
     first = frame.iloc[:, 0]
     title = str(frame.columns[0]) if header else ""
