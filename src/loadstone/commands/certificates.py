@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.commands.fit import adds_up
 from loadstone.commands.models import opened
 from loadstone.commands.outputs import write_together
 from loadstone.commands.progress import Stages, stages
@@ -102,13 +103,13 @@ def _certificates(
                 "note: this method searches jointly; only the first component is certified"
             )
         steps.next("Certifying component 1")
-        size, nonnegative = int(np.count_nonzero(w)), bool((w >= 0).all())
+        size = int(np.count_nonzero(w))
         return [
             certify_one(
                 _weighted(table),
                 w,
                 n_nonzero=size,
-                nonnegative=nonnegative,
+                nonnegative=adds_up(model),
                 standardize=standardize,
                 **limits,
             )
