@@ -9,6 +9,7 @@ import pytest
 import loadstone
 from loadstone import read_table
 from loadstone.files.errors import TableError
+from workbook_writer import write_xlsx
 
 RNG = np.random.default_rng(0)
 
@@ -46,6 +47,67 @@ def test_a_sample_of_words_is_no_heading(lost, tmp_path):
     assert list(table.feature_names) == ["lead", "zinc", "iron"]
     assert list(table.sample_names) == list("abcdefghijkl")
     np.testing.assert_array_equal(table.X[:3], [[1, 2, 3], [np.nan] * 3, [4, 5, 6]])
+
+
+WAVES = [f"{1100.5 + 4 * i}" for i in range(8)]
+SPECTRA = [[f"{x:.4f}" for x in row] for row in np.random.default_rng(3).random((9, 8))]
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+@pytest.mark.parametrize(
+    ("first", "names", "n"),
+    [
+        (["sample", *WAVES], True, 8),
+        (["Sample ID", *WAVES[:2]], True, 2),
+        (["wine", *WAVES], True, 8),
+        (["wine", *WAVES[::-1]], True, 8),
+        (WAVES, False, 8),
+        (["wine", "2019", "2020", "2021"], True, 3),
+        (["2019", "2020", "2021"], False, 3),
+    ],
+)
+def test_numbers_that_name_columns_are_no_sample(first, names, n, ending, tmp_path):
+    rows = [[f"w{i}", *row[:n]] if names else row[:n] for i, row in enumerate(SPECTRA)]
+    if ending == "csv":
+        (tmp_path / "t.csv").write_text("\n".join(",".join(row) for row in [first, *rows]))
+    else:
+        cells = [[float(c) if c[0].isdigit() else c for c in row] for row in [first, *rows]]
+        write_xlsx(tmp_path / "t.xlsx", {"data": cells})
+    table = read_table(tmp_path / f"t.{ending}")
+    assert list(table.feature_names) == first[names:]
+    assert table.X.shape == (9, n)
+    assert f"numbers of the first row were taken for names: {first[int(names)]}" in said(table)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # Features that rise in every sample, too few to tell, and years of every sample.
+        [[i + j * j for j in range(8)] for i in (3, 1, 2)],
+        [[1, 2, 3], [5, 4, 6], [2, 9, 1]],
+        [[1990, 2010], [1985, 2001], [1970, 1969]],
+    ],
+)
+def test_numbers_without_names_are_samples(rows, tmp_path):
+    (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    table = read_table(tmp_path / "t.csv")
+    assert table.feature_names is None
+    np.testing.assert_array_equal(table.X, rows)
+
+
+def test_a_table_of_the_world_bank(tmp_path):
+    lines = ['"Data Source","Indicators",', '"Last Updated Date","2024-03-28",']
+    lines += ['"Country Name","Country Code","1960","1961","1962",']
+    lines += [f'"{c}","{c[:3]}","{i}.5","{"" if i == 2 else i}","{i * i}",' for i, c in
+              enumerate(["Aruba", "Kenya", "Chad", "Peru", "Fiji"])]  # fmt: skip
+    (tmp_path / "t.csv").write_text("\n\n".join(lines))
+    table = read_table(tmp_path / "t.csv")
+    assert list(table.feature_names) == ["1960", "1961", "1962"]
+    assert list(table.sample_names) == ["Aruba", "Kenya", "Chad", "Peru", "Fiji"]
+    np.testing.assert_array_equal(table.X[:, 0], [0.5, 1.5, 2.5, 3.5, 4.5])
+    assert "left out, not numbers: Country Code" in said(table)
+    # The empty column behind the last delimiter is left out, and not counted.
+    assert "1 missing value(s) in 1 column(s) were filled" in said(table)
 
 
 def test_years_between_two_rows_of_words_are_names(tmp_path):

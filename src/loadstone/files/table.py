@@ -115,11 +115,10 @@ def without_missing(table: Table, rule: str) -> Table:
         )
         raise TableError(msg)
     missing = np.isnan(table.X)
-    n_missing = int(missing.sum())
-    if n_missing == 0:
+    if not missing.any():
         return table
     table, missing = _without_empty(table, missing)
-    amount = f"{n_missing} missing value(s) in {int(missing.any(axis=0).sum())} column(s)"
+    amount = f"{int(missing.sum())} missing value(s) in {int(missing.any(axis=0).sum())} column(s)"
     if not missing.any():
         return table
     if rule == "refuse":

@@ -17,7 +17,17 @@ from loadstone.files.cells import NO_VALUE, Written, numbers_in
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, opened
 from loadstone.files.frames import table_of_frame, without_remarks
-from loadstone.files.headings import Heading, heading_of, is_number, joined_names, numbered, spelled
+from loadstone.files.headings import (
+    INDEX_NAMES,
+    Heading,
+    heading_of,
+    is_blank,
+    is_number,
+    joined_names,
+    names_from_numbers,
+    numbered,
+    spelled,
+)
 from loadstone.files.table import Table, listed
 from loadstone.files.totals import without_totals
 
@@ -27,9 +37,6 @@ _LOOK_AT_BYTES = 1 << 16
 _CROWDED = 1000
 #: Any number of blanks between cells, in the words of pandas.
 WHITE = r"\s+"
-_INDEX_NAMES = frozenset(
-    {"", "id", "index", "name", "names", "sample", "samples", "row", "rowname"}
-)
 
 
 def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
@@ -55,7 +62,10 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     rows = _with_whole_remarks(list(rows_of(head, delimiter)), delimiter)
     decimal = "," if delimiter == ";" and _has_decimal_commas(rows) else "."
     heading = heading_of(rows, lambda cell: is_number(cell.replace(decimal, ".")))
-    names = None if heading.is_usual else joined_names(rows[heading.titles :][: heading.rows])
+    body = rows[heading.titles :]
+    if heading.titles and not heading.rows:
+        heading = Heading(heading.titles, int(has_header(body, decimal)))
+    names = None if heading.is_usual else joined_names(body[: heading.rows])
     header = has_header(rows, decimal) if heading.is_usual else bool(names)
     n_above = 0 if heading.is_usual else heading.titles + heading.rows
     if header and not names and _is_crowded(rows):
@@ -85,7 +95,8 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
         frame = with_first_as_index(frame, roles, header=header)
         table = table_of_frame(frame, str(path), named=header, decimal=decimal, as_text=as_text)
     doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
-    said = [*heading_notes(heading, rows), *repeated, *remarks, *doubt]
+    numeric = names_from_numbers(body, decimal) if heading.rows < 2 else []
+    said = [*heading_notes(heading, rows), *numeric, *repeated, *remarks, *doubt]
     return without_totals(table.noting(*said))
 
 
@@ -93,10 +104,15 @@ def _with_whole_remarks(rows: list[list[str]], delimiter: str) -> list[list[str]
     """Rows in which a remark above the table is one cell: what separates cells may stand in it."""
     sizes = [len(row) for row in rows]
     usual = max(sizes, key=sizes.count)
-    # A heading may begin with # as well, and lack a name for the rows.
-    n = sum(1 for _ in takewhile(lambda row: row[0].startswith("#"), rows))
-    above = [row if len(row) in (usual - 1, usual) else [delimiter.join(row)] for row in rows[:n]]
-    return [*above, *rows[n:]]
+
+    def is_remark(row: list[str]) -> bool:
+        # A heading may begin with # as well, and lack a name for the rows; or name groups of columns.
+        if row[0].startswith("#"):
+            return len(row) not in (usual - 1, usual)
+        return len(row) <= usual // 2 and not is_blank(row[0])
+
+    n = sum(1 for _ in takewhile(is_remark, rows))
+    return [*([delimiter.join(row)] for row in rows[:n]), *rows[n:]]
 
 
 def _is_crowded(rows: list[list[str]]) -> bool:
@@ -271,6 +287,8 @@ def has_header(rows: list[list[str]], decimal: str) -> bool:
     first, second = rows[0], rows[1]
     if len(first) == len(second) - 1 or first[0].strip() == "":
         return True
+    if names_from_numbers(rows, decimal):
+        return True
     body = [cell.replace(decimal, ".") for cell in second]
     return any(
         not is_number(top) and is_number(cell) for top, cell in zip(first, body, strict=False)
@@ -312,7 +330,7 @@ def with_first_as_index(frame: Any, roles: Mapping[str, str | None], *, header: 
         and not first.isna().any()
         and not isinstance(numbers_in(first.tolist()), Written)
     )
-    if unnamed or text or (counts and header and title.strip().lower() in _INDEX_NAMES):
+    if unnamed or text or (counts and header and title.strip().lower() in INDEX_NAMES):
         return frame.iloc[:, 1:].set_axis([" ".join(str(name).split()) for name in first], axis=0)
     return frame
 

@@ -28,6 +28,7 @@ from loadstone.files.headings import (
     is_blank,
     is_number,
     joined_names,
+    names_from_numbers,
     numbered,
     spelled,
 )
@@ -143,8 +144,10 @@ def _table(rows: list[list[Any]], place: str, roles: Mapping[str, str | None]) -
 
     head = rows[:_LOOK_AT]
     heading = heading_of(head)
+    numeric: list[str] = []
     if heading.rows == 0:
         texts = [["" if cell is None else spelled(cell) for cell in row] for row in head]
+        numeric = names_from_numbers(texts[heading.titles :], ".")
         heading = Heading(heading.titles, int(has_header(texts[heading.titles :], ".")))
     above = heading.titles + heading.rows
     names = joined_names(rows[heading.titles : above])
@@ -156,7 +159,8 @@ def _table(rows: list[list[Any]], place: str, roles: Mapping[str, str | None]) -
     frame = with_first_as_index(frame, roles, header=bool(names))
     frame = frame.rename(columns={UNNAMED: "column 1"})
     table = table_of_frame(frame, place, named=bool(names))
-    return table.noting(*heading_notes(heading, rows), *names_given_twice(names), *remarks)
+    said = [*heading_notes(heading, rows), *numeric, *names_given_twice(names), *remarks]
+    return table.noting(*said)
 
 
 def _column(cells: list[Any]) -> Any:
