@@ -269,3 +269,10 @@ def test_components_may_be_a_share_to_recover(run, wine_csv):
     refused = run("fit", wine_csv, "-c", "1.5")
     assert refused.exit_code == 2
     assert "a share between 0 and 1" in refused.stderr
+
+
+def test_too_many_components_of_a_model_are_refused_in_words_of_the_shell(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c,d\n1,2,3,9\n4,6,9,9\n7,1,2,9\n3,3,8,9\n")
+    said = " ".join(run("fit", "t.csv", "--method", "bayes").stderr.split())
+    assert "--components 3 must be from 1 to 2: in 4 samples of 3 feature(s) that vary" in said
+    assert said.endswith("ask for fewer")
