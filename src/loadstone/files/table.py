@@ -107,18 +107,12 @@ def without_missing(table: Table, rule: str) -> Table:
         return table
     if table.X.dtype.kind != "f":
         return table
-    if np.isinf(table.X).any():
-        infinite = np.isinf(table.X)
-        msg = (
-            f"the table holds {int(infinite.sum())} infinite value(s) in {_columns_with(table, infinite)}; "
-            "replace them by numbers, or leave the cells empty"
-        )
-        raise TableError(msg)
+    _refuse_infinite(table)
     missing = np.isnan(table.X)
     if not missing.any():
         return table
     table, missing = _without_empty(table, missing)
-    amount = f"{int(missing.sum())} missing value(s) in {int(missing.any(axis=0).sum())} column(s)"
+    amount = _amount_of(missing)
     if not missing.any():
         return table
     if rule == "refuse":
@@ -133,6 +127,36 @@ def without_missing(table: Table, rule: str) -> Table:
         X = np.where(missing, _means(table, missing), table.X)
         return replace(table, X=X).noting(f"{amount} were filled with the mean of their column")
     return _dropped(table, missing, rule, amount)
+
+
+def filled(table: Table, means: Any) -> Table:
+    """The table with missing values of each column filled with its entry of ``means``."""
+    if sparse.issparse(table.X) or table.X.dtype.kind != "f":
+        return table
+    _refuse_infinite(table)
+    missing = np.isnan(table.X)
+    if not missing.any():
+        return table
+    note = (
+        f"{_amount_of(missing)} were filled with the means of the data that the model was fitted to"
+    )
+    return replace(table, X=np.where(missing, means, table.X)).noting(note)
+
+
+def _amount_of(missing: Any) -> str:
+    """How many values are missing, and in how many columns."""
+    return f"{int(missing.sum())} missing value(s) in {int(missing.any(axis=0).sum())} column(s)"
+
+
+def _refuse_infinite(table: Table) -> None:
+    """Say where values are infinite."""
+    if np.isinf(table.X).any():
+        infinite = np.isinf(table.X)
+        msg = (
+            f"the table holds {int(infinite.sum())} infinite value(s) in {_columns_with(table, infinite)}; "
+            "replace them by numbers, or leave the cells empty"
+        )
+        raise TableError(msg)
 
 
 def _means(table: Table, missing: Any) -> Any:

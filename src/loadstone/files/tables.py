@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -142,6 +143,63 @@ def read_table(
     array([[1.2345e+03, 1.2000e-01],
            [9.8700e+02, 8.0000e-02]])
     """
+    table = read_rows(
+        path,
+        columns=columns,
+        drop=drop,
+        index=index,
+        labels=labels,
+        weights=weights,
+        log1p=log1p,
+        missing=missing,
+        transpose=transpose,
+        layer=layer,
+        sheet=sheet,
+        described=described,
+    )
+    table = _distinct(without_missing(table, missing))
+    if table.X.shape[0] < 2:
+        msg = (
+            f"{path} has {table.X.shape[0]} row(s) of numbers, and at least two samples are needed; "
+            "transpose=True takes samples from columns"
+        )
+        raise TableError(msg)
+    return table
+
+
+def read_new_rows(path: Path | str, **asked: Any) -> Table:
+    """Samples for a model that is there already: a single one will do, and what misses is left open.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    **asked
+        As for :func:`read_table`.
+
+    Returns
+    -------
+    Table
+    """
+    return _distinct(read_rows(path, **asked))
+
+
+def read_rows(
+    path: Path | str,
+    *,
+    columns: Choice,
+    drop: Choice,
+    index: str | None,
+    labels: str | None,
+    weights: str | None,
+    log1p: bool,
+    missing: str,
+    transpose: bool,
+    layer: str | None,
+    sheet: str | int | None,
+    described: bool,
+) -> Table:
+    """The rows of a file, however few, with their missing values; parameters as in ``read_table``."""
     path = Path(path)
     _refuse_words(path, missing, layer, sheet)
     roles = {"index": index, "labels": labels, "weights": weights}
@@ -153,8 +211,7 @@ def read_table(
     table = chosen(table, columns, drop, labels_name=table.labels_name)
     table = table if labels is not None else with_labels_found(table)
     table = table if columns is not None else with_looks_noted(table)
-    table = with_logarithms(table) if log1p else table
-    return _checked(without_missing(table, missing), path)
+    return with_logarithms(table) if log1p else table
 
 
 def _refuse_words(path: Path, missing: str, layer: str | None, sheet: str | int | None) -> None:
@@ -239,7 +296,8 @@ def _read(
     raise TableError(msg)
 
 
-def _checked(table: Table, path: Path) -> Table:
+def _distinct(table: Table) -> Table:
+    """The table with each name given to one feature."""
     names = table.feature_names
     if names is not None and len(set(names)) < len(names):
         # Gene symbols repeat; numbering the later ones keeps every name to one feature.
@@ -247,10 +305,4 @@ def _checked(table: Table, path: Path) -> Table:
         unique = np.array(numbered(names, from_="-2"), dtype=object)
         table = replace(table, feature_names=unique)
         table = table.noting(f"{n_repeated} repeated feature name(s) were numbered")
-    if table.X.shape[0] < 2:
-        msg = (
-            f"{path} has {table.X.shape[0]} row(s) of numbers, and at least two samples are needed; "
-            "transpose=True takes samples from columns"
-        )
-        raise TableError(msg)
     return table
