@@ -120,6 +120,14 @@ MISTAKES = {
         lambda: SparsePCA(n_nonzero=10).fit(X),
         ["n_nonzero=10", "between 1 and n_features=6", "None for all"],
     ),
+    "a_size_in_quotes": (
+        lambda: SparsePCA(n_nonzero="5").fit(X),
+        ["n_nonzero='5'", "give 'auto', None, a number or an array-like"],
+    ),
+    "yes_for_true": (
+        lambda: SparsePCA(nonnegative="yes").fit(X),
+        ["nonnegative='yes'", "give True or False"],
+    ),
     "percent_of_features": (
         lambda: SparsePCA(n_nonzero=20.0).fit(X),
         ["n_nonzero=20.0", "whole number", r"fraction in \(0, 1\]"],

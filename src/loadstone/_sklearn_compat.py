@@ -99,6 +99,13 @@ _REFUSED = re.compile(
     r"The '(\w+)' parameter of (\w+) must be (.*)\. Got (.*) instead\.", re.DOTALL
 )
 _AMONG = re.compile(r"a \w+ among \{([^}]*)\}")
+#: Types as scikit-learn calls them: whole numbers too are instances of what it calls 'float'.
+_TYPES = {
+    "an instance of 'float'": "a number",
+    "an instance of 'int'": "a whole number",
+    "an instance of 'bool' or an instance of 'numpy.bool'": "True or False",
+    "an instance of 'str'": "a name",
+}
 #: What people mean who give a value that is none, by the name of the parameter.
 _MEANT = {
     ("certify", "True"): "certify='standard' is the usual effort",
@@ -167,7 +174,8 @@ def validate_parameter_constraints(
 def _sentence(name: str, who: str, rule: str, value: str) -> str:
     words = [word.strip() for among in _AMONG.findall(rule) for word in among.split(",")]
     plain = _AMONG.sub(lambda among: _listed(among[1].split(",")), rule)
-    plain = plain.replace("an object implementing 'bound_to'", _CONSTRAINT)
+    for kind, called in {**_TYPES, "an object implementing 'bound_to'": _CONSTRAINT}.items():
+        plain = plain.replace(kind, called)
     near = get_close_matches(value, words, n=1)
     hint = f"did you mean {near[0]}?" if near else _MEANT.get((name, value))
     if hint is None and name == "n_components" and value.startswith("0."):

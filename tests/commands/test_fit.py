@@ -269,3 +269,19 @@ def test_components_may_be_a_share_to_recover(run, wine_csv):
     refused = run("fit", wine_csv, "-c", "1.5")
     assert refused.exit_code == 2
     assert "a share between 0 and 1" in refused.stderr
+
+
+def test_too_many_components_of_a_model_are_refused_in_words_of_the_shell(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c,d\n1,2,3,9\n4,6,9,9\n7,1,2,9\n3,3,8,9\n")
+    said = " ".join(run("fit", "t.csv", "--method", "bayes").stderr.split())
+    assert "--components 3 must be from 1 to 2: in 4 samples of 3 feature(s) that vary" in said
+    assert said.endswith("ask for fewer")
+
+
+def test_a_time_limit_without_a_proof_is_not_ignored(run, wine_csv):
+    refused = run("fit", wine_csv, "--time-limit", 5)
+    assert refused.exit_code == 2
+    assert "--time-limit 5 says nothing without a proof; add --certify" in refused.stderr
+    # The method of proofs alone needs no other option.
+    asked = ("--method", "exact", "-c", 1, "-k", 2, "--no-report", "--time-limit", 5)
+    assert run("fit", wine_csv, *asked).exit_code == 0

@@ -24,6 +24,27 @@ def test_transform_projects_matching_features_by_name(run, wine_model, tmp_path,
     same_numbers(tmp_path / "z.csv", expected, ["component 1", "component 2"])
 
 
+def test_transform_of_one_sample_with_holes_needs_no_other_one(run, wine_model, tmp_path):
+    X = load_wine(as_frame=True).data.iloc[[4, 70, 150]].astype(float)
+    X.iloc[0, 0] = X.iloc[0, 3] = np.nan
+    X["hue"] = np.nan
+    model = load_model(wine_model)
+    expected = model.transform(X.fillna(dict(zip(X.columns, model.mean_, strict=True))))
+    for name, rows in (("one.csv", X.iloc[:1]), ("three.csv", X)):
+        rows.to_csv(tmp_path / name, index=False)
+        result = run("transform", wine_model, name, "-o", "z.csv", "--force")
+        assert result.exit_code == 0, result.output
+        assert "means of the data that the model was fitted to" in " ".join(result.stderr.split())
+        scores = pd.read_csv(tmp_path / "z.csv").iloc[:, 1:]
+        np.testing.assert_allclose(scores, expected[: len(rows)], rtol=1e-12)
+    refused = run("transform", wine_model, "three.csv", "--missing", "refuse", "--force")
+    assert refused.exit_code == 4
+    assert "missing value(s)" in refused.stderr
+    lacking = run("transform", wine_model, "three.csv", "--missing", "columns", "--force")
+    assert lacking.exit_code == 4
+    assert "lacks features of the model" in " ".join(lacking.stderr.split())
+
+
 def test_transform_json(run, wine_model, wine_csv):
     answer = json.loads(run("transform", wine_model, wine_csv, "--json").stdout)
     assert answer == {

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -98,6 +99,28 @@ def test_fit_certifies_the_path_too(effort, run, wine_csv):
     assert len(proven["upper_bounds"]) == len(proven["values"])
     for bound, value in zip(proven["upper_bounds"], proven["values"], strict=True):
         assert bound >= value * (1 - 1e-9)
+
+
+def test_positive_loadings_do_not_make_a_signed_model_one_of_sums(run, wine_csv):
+    alone = json.loads(run("path", wine_csv, "--standardize", "--json").stdout)
+    arguments = ("--standardize", "-c", 1, "-k", 4, "--certify", "instant", "--path", "--json")
+    fitted = json.loads(run("fit", wine_csv, *arguments, "-o", "out").stdout)
+    assert all(entry["loading"] > 0 for entry in fitted["components"][0]["loadings"])
+    np.testing.assert_allclose(fitted["path"]["values"], alone["values"], rtol=1e-9)
+    again = json.loads(run("report", "out/model.npz", wine_csv, "--path", "--json").stdout)
+    np.testing.assert_allclose(again["path"]["values"], alone["values"], rtol=1e-9)
+    # What all features reach lies below what is proven of them.
+    assert fitted["path"]["upper_bounds"][-1] >= alone["values"][-1]
+    added = json.loads(run("fit", wine_csv, *arguments, "-o", "sums", "--nonnegative").stdout)
+    assert added["path"]["values"][-1] < 0.9 * alone["values"][-1]
+
+
+def test_a_joint_model_is_certified_among_what_its_method_may_choose(run, wine_csv):
+    arguments = ("--standardize", "-c", 2, "-k", 4, "--no-report", "--method", "elastic-net")
+    assert run("fit", wine_csv, *arguments, "-o", "out").exit_code == 0
+    result = run("certify", "out/model.npz", wine_csv)
+    assert "components of 4 features" in result.stdout
+    assert "non-negative" not in result.stdout
 
 
 def test_path_refuses_what_it_should(run, wine_csv, tmp_path):

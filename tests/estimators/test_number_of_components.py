@@ -229,7 +229,7 @@ def test_refusals_name_the_same_smallest_number(cls, X):
         cls(10).fit(X)
     with pytest.raises(ValueError, match=r"n_components=\[9, 10\] must be from 1 to 9: "):
         cls([9, 10]).fit(X)
-    with pytest.raises(ValueError, match="is too many, and so is every other number: "):
+    with pytest.raises(ValueError, match=r"so is every other number: .*; SparsePCA needs none"):
         cls(1).fit(X[:, :1] * np.arange(1, 6))
 
 

@@ -9,6 +9,7 @@ import pytest
 import loadstone
 from loadstone import read_table
 from loadstone.files.errors import TableError
+from workbook_writer import write_xlsx
 
 RNG = np.random.default_rng(0)
 
@@ -35,6 +36,87 @@ def test_a_row_of_units_is_no_sample(tmp_path):
     table = read_table(tmp_path / "t.csv")
     assert list(table.feature_names) == ["alcohol vol%", "ash g/l"]
     np.testing.assert_array_equal(table.X, [[12.5, 2], [13, 2.5], [11, 1]])
+
+
+@pytest.mark.parametrize("lost", ["n.d.", "failed", "see note"])
+def test_a_sample_of_words_is_no_heading(lost, tmp_path):
+    rows = ["site,lead,zinc,iron", "a,1,2,3", f"b,{lost},{lost},{lost}"]
+    rows += [f"{name},4,5,{i}" for i, name in enumerate("cdefghijkl", 6)]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    table = read_table(tmp_path / "t.csv", missing="keep")
+    assert list(table.feature_names) == ["lead", "zinc", "iron"]
+    assert list(table.sample_names) == list("abcdefghijkl")
+    np.testing.assert_array_equal(table.X[:3], [[1, 2, 3], [np.nan] * 3, [4, 5, 6]])
+
+
+WAVES = [f"{1100.5 + 4 * i}" for i in range(8)]
+SPECTRA = [[f"{x:.4f}" for x in row] for row in np.random.default_rng(3).random((9, 8))]
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+@pytest.mark.parametrize(
+    ("first", "names", "n"),
+    [
+        (["sample", *WAVES], True, 8),
+        (["Sample ID", *WAVES[:2]], True, 2),
+        (["wine", *WAVES], True, 8),
+        (["wine", *WAVES[::-1]], True, 8),
+        (WAVES, False, 8),
+        (["wine", "2019", "2020", "2021"], True, 3),
+        (["2019", "2020", "2021"], False, 3),
+    ],
+)
+def test_numbers_that_name_columns_are_no_sample(first, names, n, ending, tmp_path):
+    rows = [[f"w{i}", *row[:n]] if names else row[:n] for i, row in enumerate(SPECTRA)]
+    if ending == "csv":
+        (tmp_path / "t.csv").write_text("\n".join(",".join(row) for row in [first, *rows]))
+    else:
+        cells = [[float(c) if c[0].isdigit() else c for c in row] for row in [first, *rows]]
+        write_xlsx(tmp_path / "t.xlsx", {"data": cells})
+    table = read_table(tmp_path / f"t.{ending}")
+    assert list(table.feature_names) == first[names:]
+    assert table.X.shape == (9, n)
+    assert f"numbers of the first row were taken for names: {first[int(names)]}" in said(table)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # Features that rise in every sample, too few to tell, and years of every sample.
+        [[i + j * j for j in range(8)] for i in (3, 1, 2)],
+        [[1, 2, 3], [5, 4, 6], [2, 9, 1]],
+        [[1990, 2010], [1985, 2001], [1970, 1969]],
+    ],
+)
+def test_numbers_without_names_are_samples(rows, tmp_path):
+    (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    table = read_table(tmp_path / "t.csv")
+    assert table.feature_names is None
+    np.testing.assert_array_equal(table.X, rows)
+
+
+def test_a_table_of_the_world_bank(tmp_path):
+    lines = ['"Data Source","Indicators",', '"Last Updated Date","2024-03-28",']
+    lines += ['"Country Name","Country Code","1960","1961","1962",']
+    lines += [f'"{c}","{c[:3]}","{i}.5","{"" if i == 2 else i}","{i * i}",' for i, c in
+              enumerate(["Aruba", "Kenya", "Chad", "Peru", "Fiji"])]  # fmt: skip
+    (tmp_path / "t.csv").write_text("\n\n".join(lines))
+    table = read_table(tmp_path / "t.csv")
+    assert list(table.feature_names) == ["1960", "1961", "1962"]
+    assert list(table.sample_names) == ["Aruba", "Kenya", "Chad", "Peru", "Fiji"]
+    np.testing.assert_array_equal(table.X[:, 0], [0.5, 1.5, 2.5, 3.5, 4.5])
+    assert "left out, not numbers: Country Code" in said(table)
+    # The empty column behind the last delimiter is left out, and not counted.
+    assert "1 missing value(s) in 1 column(s) were filled" in said(table)
+
+
+def test_years_between_two_rows_of_words_are_names(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        ",sales,,costs,\n,2019,2020,2019,2020\n,EUR,EUR,EUR,EUR\na,1,2,3,4\nb,5,7,6,8\nc,1,1,2,0\n"
+    )
+    table = read_table(tmp_path / "t.csv")
+    assert list(table.feature_names)[:2] == ["sales 2019 EUR", "sales 2020 EUR"]
+    assert table.X.shape == (3, 4)
 
 
 def test_a_total_without_a_name_is_recognised_by_its_sums(tmp_path):
@@ -179,6 +261,10 @@ def test_parquet_feather_and_arrow(kind, tmp_path):
         "# measured on Monday\n# by hand\na,b,c\n1,2,3\n4,5,6\n7,8,10\n",
         "Exported table\n\na;b;c\n1;2;3\n4;5;6\n7;8;10\n\nSource: own counts;;\n",
         "a|b|c\n1|2|3\n4|5|6\n7|8|10\nall of it is estimated||\n",
+        "Results, by hand\na;b;c\n1;2;3\n4;5;6\n7;8;10\n",
+        "Results; by hand\na,b,c\n1,2,3\n4,5,6\n7,8,10\n",
+        '# counts v2; "counts" "-a"\na\tb\tc\n1\t2\t3\n4\t5\t6\n7\t8\t10\n',
+        "# Monday, Tuesday, or, even, later\n# by hand\na,b,c\n1,2,3\n4,5,6\n7,8,10\n",
     ],
 )
 def test_blanks_titles_and_remarks(text, tmp_path):
@@ -186,6 +272,32 @@ def test_blanks_titles_and_remarks(text, tmp_path):
     table = read_table(tmp_path / "t.txt")
     np.testing.assert_array_equal(table.X, [[1, 2, 3], [4, 5, 6], [7, 8, 10]])
     assert list(table.feature_names) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_of_many_columns_written_alike_a_few_are_told(ending, tmp_path):
+    cells = {f"{500 + i} nm": ["0,1", "0,2", "n.d.", "0,4", "0,5", "7,0"] for i in range(40)}
+    frame = pd.DataFrame(cells)
+    if ending == "csv":
+        frame.to_csv(tmp_path / "t.csv", sep=";", index=False)
+    else:
+        frame.to_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / f"t.{ending}", missing="keep")
+    assert table.X.shape == (6, 40)
+    assert np.isnan(table.X[2]).all()
+    assert "column '500 nm': cells such as '0,1' were read as 0.1" in table.notes
+    assert (
+        "column '500 nm': 1 cell(s) such as 'n.d.' are no numbers, taken as missing" in table.notes
+    )
+    assert "34 more column(s) read alike" in table.notes
+    assert "34 more column(s) with such cells" in table.notes
+    assert len(table.notes) == 2 * 7 + 1
+
+
+def test_a_table_of_empty_columns_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("name,x,y\na,,\nb,,\n")
+    with pytest.raises(TableError, match="all columns of numbers are empty: x, y; name a file"):
+        read_table(tmp_path / "t.csv")
 
 
 def test_dots_that_might_be_thousands_are_told(tmp_path):

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from loadstone.files.errors import ColumnError, MissingFileError, OptionError, TableError
 from loadstone.files.tables import read_table
+from workbook_writer import write_xlsx
 
 X = np.array([[1.5, 2.0, -3.0], [4.0, 5.25, 6.0], [7.0, 8.0, 9.5], [1.0, 0.0, 2.0]])
 NAMES = ["height", "width", "depth"]
@@ -80,6 +81,46 @@ def test_every_kind_of_file_gives_the_same_table(name, tmp_path):
     assert list(table.sample_names) == ROWS
     assert list(table.labels) == KINDS
     assert any("used as labels" in note for note in table.notes)
+
+
+def named_in_first_column(path, kind):
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame.insert(0, "plot", pd.to_datetime([f"2024-0{i}-01" for i in range(1, len(X) + 1)]))
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(path, index=False)
+    elif kind == "indexed.parquet":
+        frame.set_index("plot").to_parquet(path)
+    elif kind == "feather":
+        frame.to_feather(path)
+    elif kind == "dta":
+        frame.to_stata(path, write_index=False)
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True, date_format="iso")
+    else:
+        days = [stamp.date() for stamp in frame["plot"]]
+        rows = [[day, *row] for day, row in zip(days, X.tolist(), strict=True)]
+        write_xlsx(path, {"data": [list(frame.columns), *rows]})
+
+
+@pytest.mark.parametrize(
+    "kind", ["csv", "parquet", "indexed.parquet", "feather", "dta", "jsonl", "xlsx"]
+)
+def test_the_first_column_names_the_rows_in_every_kind_of_file(kind, tmp_path):
+    path = tmp_path / f"t.{kind}"
+    named_in_first_column(path, kind)
+    days = [f"2024-0{i}-01" for i in range(1, len(X) + 1)]
+    for index in (None, "plot"):
+        table = read_table(path, index=index)
+        assert list(table.sample_names) == days
+        np.testing.assert_allclose(table.X, X)
+    assert list(read_table(path, transpose=True).feature_names) == days
+    as_labels = read_table(path, labels="plot")
+    assert as_labels.sample_names is None
+    assert [label[:10] for label in as_labels.labels] == days
+    if kind != "indexed.parquet":
+        assert read_table(path, index="none").sample_names is None
 
 
 @pytest.mark.parametrize("name", ["t.npy", "plain.npz", "sparse.npz", "t.mtx", "t.mtx.gz"])

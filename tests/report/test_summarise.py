@@ -5,6 +5,7 @@ import json
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -54,6 +55,24 @@ def test_components_carry_the_fitted_numbers(model, wine):
     assert summary["components"][-1]["cumulative_ratio"] == pytest.approx(
         model.explained_variance_ratio_.sum()
     )
+
+
+@pytest.mark.parametrize(
+    ("index", "first"),
+    [
+        (pd.date_range("2000-01-01", periods=178), "2000-01-01"),
+        (pd.period_range("1990Q1", periods=178, freq="Q"), "1990Q1"),
+        ([f"bottle {i}" for i in range(178)], "bottle 0"),
+        (np.arange(500, 678), "500"),
+        (pd.RangeIndex(178), "1"),
+        (pd.MultiIndex.from_product([["a", "b"], range(89)]), "1"),
+    ],
+)
+def test_samples_are_called_as_the_frame_calls_its_rows(model, wine, index, first):
+    frame = pd.DataFrame(wine.data).set_axis(index, axis=0)
+    assert summarise(model, frame)["scores"]["names"][0] == first
+    given = summarise(model, frame, sample_names=[f"s{i}" for i in range(178)])
+    assert given["scores"]["names"][0] == "s0"
 
 
 def test_pca_is_that_of_scikit_learn(model, wine):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.commands.fit import adds_up
 from loadstone.commands.models import opened
 from loadstone.commands.outputs import refuse_results, write_together
 from loadstone.commands.progress import Stages, stages
@@ -125,7 +126,7 @@ def _first_alone(
         _weighted(table),
         w,
         n_nonzero=int(np.count_nonzero(w)),
-        nonnegative=bool((w >= 0).all()),
+        nonnegative=adds_up(model),
         standardize=model.scale_ is not None,
         **limits,
     )

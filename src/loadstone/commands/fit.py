@@ -141,10 +141,17 @@ def path_of(data: Any, model: Any, effort: Any, steps: Stages, sample_weight: An
         sizes,
         # Many sizes are proven, so that the longest effort is not for paths.
         certify="standard" if effort == "full" else effort,
-        nonnegative=bool(model.components_.size and (model.components_ >= 0).all()),
+        nonnegative=adds_up(model),
         standardize=model.scale_ is not None,
         sample_weight=sample_weight,
     )
+
+
+def adds_up(model: Any) -> bool:
+    """Whether components may only add features up; of signed ones loadings may be positive by chance."""
+    constraint = getattr(model, "constraint", None)
+    asked = model if constraint is None else constraint
+    return bool(getattr(asked, "nonnegative", False))
 
 
 def report_of(model: Any, table: Table, path: Any, file: Path, drawn: dict[str, Any]) -> Report:

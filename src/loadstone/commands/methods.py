@@ -28,6 +28,9 @@ def build_estimator(method: str, options: dict[str, Any], n_features: int) -> An
             flag = _flag(name, options)
             msg = f"{flag} is no option of method {method!r} ({cls.__name__}){way_out}"
             raise OptionError(msg)
+    if "time_limit" in options and "certify" in known and "certify" not in options:
+        msg = f"--time-limit {options['time_limit']:g} says nothing without a proof; add --certify"
+        raise OptionError(msg)
     if "constraint" in options:
         # Signs are up to the constraint, also where a method is non-negative by default.
         options = {**options, "nonnegative": False}

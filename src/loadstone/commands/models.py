@@ -16,7 +16,7 @@ from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal
 from loadstone.files.atomic import refuse_existing, writing
 from loadstone.files.errors import TableError
-from loadstone.files.table import Table
+from loadstone.files.table import Table, filled, without_missing
 from loadstone.plotting.fitted import upper_bounds_of
 
 
@@ -26,11 +26,11 @@ def transform(
     """Project new samples on the components of a model."""
     refuse_existing([output], force=force, inputs=[model_file, reading.file])
     with stages(terminal.err, quiet=terminal.quiet) as steps:
-        model, table = opened(terminal, model_file, reading, steps)
+        model, table = opened(terminal, model_file, reading, steps, new=True)
         scores = np.asarray(model.transform(named(table)))
         with writing(output) as temporary:
             write_scores(temporary, scores, table.sample_names, table.labels)
-    terminal.say(f"{scores.shape[0]} samples, {scores.shape[1]} component(s): wrote {output}")
+    terminal.say(f"{scores.shape[0]} sample(s), {scores.shape[1]} component(s): wrote {output}")
     terminal.result(
         "transform",
         {"n_samples": scores.shape[0], "n_components": scores.shape[1], "files": [str(output)]},
@@ -67,9 +67,9 @@ def report(
 
 
 def opened(
-    terminal: Terminal, model_file: Path, reading: Reading, steps: Stages
+    terminal: Terminal, model_file: Path, reading: Reading, steps: Stages, *, new: bool = False
 ) -> tuple[Any, Table]:
-    """A model, and the table with the features it was fitted to."""
+    """A model, and the table with the features it was fitted to; ``new`` samples need no others."""
     from loadstone.estimators.model_file import load_model
     from loadstone.estimators.projection import groups_of
 
@@ -77,10 +77,24 @@ def opened(
     model = load_model(model_file)
     steps.next(f"Reading {reading.file.name}")
     # Only tables of features with groups have columns that describe features.
-    table = matched(replace(reading, described=groups_of(model) is not None).table(), model)
+    reading = replace(reading, described=groups_of(model) is not None)
+    if new:
+        table = completed(matched(reading.new_rows(), model), model, reading.missing)
+    else:
+        table = matched(reading.table(), model)
     for note in table.notes:
         terminal.note(f"note: {note}")
     return model, table
+
+
+def completed(table: Table, model: Any, missing: str) -> Table:
+    """New samples with their missing values as asked for.
+
+    Means are those of the data that the model knows: the score of a sample depends on no other one.
+    """
+    if missing == "mean":
+        return filled(table, model.mean_)
+    return table if missing == "keep" else matched(without_missing(table, missing), model)
 
 
 def matched(table: Table, model: Any) -> Table:

@@ -45,20 +45,28 @@ class Reading:
         """Read it."""
         from loadstone.files.tables import read_table
 
-        return read_table(
-            self.file,
-            columns=self.columns,
-            drop=self.drop,
-            index=self.index,
-            labels=self.labels,
-            weights=self.weights,
-            log1p=self.log1p,
-            missing=self.missing,
-            transpose=self.turned,
-            layer=self.layer,
-            sheet=self.sheet,
-            described=self.described,
-        )
+        return read_table(self.file, **self._asked())
+
+    def new_rows(self) -> Table:
+        """Read it as samples for a model; missing values stay."""
+        from loadstone.files.tables import read_new_rows
+
+        return read_new_rows(self.file, **self._asked())
+
+    def _asked(self) -> dict[str, Any]:
+        return {
+            "columns": self.columns,
+            "drop": self.drop,
+            "index": self.index,
+            "labels": self.labels,
+            "weights": self.weights,
+            "log1p": self.log1p,
+            "missing": self.missing,
+            "transpose": self.turned,
+            "layer": self.layer,
+            "sheet": self.sheet,
+            "described": self.described,
+        }
 
     def folder(self, what: str) -> Path:
         """Where results go that nobody gave a place."""

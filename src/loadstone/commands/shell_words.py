@@ -38,7 +38,10 @@ _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|[\w.+-]*[\w+-]"
 _GIVEN = re.compile(rf"(?<![\w'\"])({_ANY})=({_VALUE})")
 _BARE = re.compile(rf"(?<![\w'\"=-])({'|'.join(_UNMISTAKABLE)})(?![\w'\"=])")
 #: What only Python can be given.
-_GENERATOR = ", an instance of 'numpy.random.mtrand.RandomState' or None"
+_ONLY_PYTHON = (
+    ", an instance of 'numpy.random.mtrand.RandomState' or None",
+    ", or let the search choose",
+)
 _FEATURES = re.compile(r"\bn_features=(\d+)")
 
 
@@ -51,7 +54,8 @@ def in_shell_words(sentence: str) -> str:
     """The sentence with options in place of parameters; names in quotes stay as they are."""
     sentence = sentence.replace("use None for all features", "use all for all features")
     sentence = sentence.replace("or None for all features", "or all for all features")
-    sentence = sentence.replace(_GENERATOR, "")
+    for words in _ONLY_PYTHON:
+        sentence = sentence.replace(words, "")
     sentence = _GIVEN.sub(lambda found: _option(found[1], found[2]), sentence)
     sentence = _FEATURES.sub(r"\1 (the number of features)", sentence)
     return _BARE.sub(lambda found: FLAGS[found[1]], sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,28 +17,33 @@ from loadstone.files.arrow_batches import (
 from loadstone.files.cells import Written, numbers_in
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, refuse_table
-from loadstone.files.frames import notes_on
+from loadstone.files.frames import ColumnNotes
 from loadstone.files.table import Table
+from loadstone.files.text_tables import may_name_rows
 
 #: What a text takes beside its letters.
 _OBJECT_BYTES = 64
+#: An empty cell among words.
+_NOTHING = "nan"
+#: What is told of a column that holds more than one value in a cell.
+_NESTED = "holds lists or records"
 
 
-def read_parquet(path: Path) -> Table:
+def read_parquet(path: Path, roles: Mapping[str, str | None]) -> Table:
     """A Parquet file."""
     with _reader(path, "Parquet"):
         data, nested = read_parquet_columns(path)
-        return _table_of_arrow(data, path, nested)
+        return _table_of_arrow(data, path, roles, nested)
 
 
-def read_arrow(path: Path) -> Table:
+def read_arrow(path: Path, roles: Mapping[str, str | None]) -> Table:
     """A Feather file, or an Arrow file or stream."""
     with _reader(path, "Arrow"):
         content = path.read_bytes()
         if content[:4] == b"FEA1":
             msg = f"{path} is Feather of the first version; write it again with a newer program"
             raise TableError(msg)
-        return _table_of_arrow(read_arrow_batches(content, path), path)
+        return _table_of_arrow(read_arrow_batches(content, path), path, roles)
 
 
 @contextmanager
@@ -52,19 +57,24 @@ def _reader(path: Path, kind: str) -> Iterator[None]:
         yield
 
 
-def _table_of_arrow(data: Any, path: Path, nested: Sequence[str] = ()) -> Table:
+def _table_of_arrow(
+    data: Any, path: Path, roles: Mapping[str, str | None], nested: Sequence[str] = ()
+) -> Table:
     """Numbers from the columns of numbers, also in writing; the others are kept for labels."""
     refuse_table(data.num_rows, data.num_columns, path)
     # Offsets that point beyond their buffers would be followed otherwise.
     data.validate(full=True)
-    data, rows = _without_index(data, path)
+    data, rows = _without_index(data, path, roles)
     _refuse(data, path)
     numbers: dict[str, Any] = {}
-    columns, notes = {}, [_left_out(name) for name in nested]
+    columns: dict[str, Any] = {}
+    notes = ColumnNotes()
+    for name in nested:
+        notes.add(name, _NESTED)
     for name, column in zip(data.column_names, data.columns, strict=True):
         kind = _kind_of_values(column.type)
         if pa_types().is_nested(kind):
-            notes.append(_left_out(name))
+            notes.add(name, _NESTED)
         elif _counts(kind):
             numbers[name] = column
         else:
@@ -72,21 +82,26 @@ def _table_of_arrow(data: Any, path: Path, nested: Sequence[str] = ()) -> Table:
             written = None if pa_types().is_temporal(kind) else numbers_in(values)
             if isinstance(written, Written):
                 numbers[name] = written.values
-                notes += notes_on(name, written)
             else:
                 columns[name] = _texts(values)
-                notes += [] if written is None else [f"column {name!r} {written}, left out"]
+            notes.add(name, written)
     if not numbers:
         msg = f"{path} has no column of numbers; its columns are {list(columns)[:6]}"
         raise TableError(msg)
     X = np.empty((data.num_rows, len(numbers)))
     for place, column in enumerate(numbers.values()):
         X[:, place] = column if isinstance(column, np.ndarray) else _floats(column)
-    return Table(X, np.array(list(numbers), dtype=object), rows, columns, notes=tuple(notes))
+    if rows is None and may_name_rows(data.column_names[0], roles):
+        rows = _names_in(columns, data.column_names[0])
+    return Table(X, np.array(list(numbers), dtype=object), rows, columns, notes=notes.told())
 
 
-def _left_out(name: str) -> str:
-    return f"column {name!r} holds lists or records, left out"
+def _names_in(columns: dict[str, Any], first: str) -> Any:
+    """The names of the rows from the first column, where it is one of words that do not repeat."""
+    values = columns.get(first)
+    if values is None or _NOTHING in values or len(set(values)) < len(values):
+        return None
+    return columns.pop(first)
 
 
 def pa_types() -> Any:
@@ -130,11 +145,14 @@ def _refuse(data: Any, path: Path) -> None:
         seen.add(name)
 
 
-def _without_index(data: Any, path: Path) -> tuple[Any, Any]:
-    """The columns, and the names of the rows where pandas kept them in one of them."""
+def _without_index(data: Any, path: Path, roles: Mapping[str, str | None]) -> tuple[Any, Any]:
+    """The columns, and the names of the rows where pandas kept them in one of them.
+
+    Unless somebody has said what that one is for.
+    """
     stored = (data.schema.pandas_metadata or {}).get("index_columns", [])
     named = [name for name in stored if isinstance(name, str) and name in data.column_names]
-    if len(named) != 1:
+    if len(named) != 1 or named[0] in roles.values():
         return data, None
     rows = data.column(named[0])
     return data.drop_columns(named), _texts(_objects(rows, path))
@@ -185,5 +203,5 @@ def _runs_of_codes(chunk: Any) -> Any:
 
 
 def _texts(values: list[Any]) -> Any:
-    spelled = {value: "nan" if value is None else str(value) for value in set(values)}
+    spelled = {value: _NOTHING if value is None else str(value) for value in set(values)}
     return np.array([spelled[value] for value in values], dtype=object)

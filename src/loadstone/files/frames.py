@@ -11,6 +11,9 @@ from loadstone.files.cells import Written, numbers_in
 from loadstone.files.errors import TableError
 from loadstone.files.table import Table, listed
 
+#: Columns of which a note of one kind is given.
+_NAMED = 6
+
 
 def table_of_frame(
     frame: Any, place: str, *, named: bool = True, decimal: str = ".", as_text: Sequence[str] = ()
@@ -19,17 +22,17 @@ def table_of_frame(
     _refuse_frame(frame, place)
     kinds = [dtype.kind for dtype in frame.dtypes]
     plain = [position for position, kind in enumerate(kinds) if kind in "biuf"]
-    repaired, columns, notes = {}, {}, []
+    repaired, columns = {}, {}
+    notes = ColumnNotes()
     for position in sorted(set(range(len(kinds))) - set(plain)):
         name, column = str(frame.columns[position]), frame.iloc[:, position]
         stays = kinds[position] in "Mm" or name in as_text
         written = None if stays else numbers_in(column.tolist(), decimal)
         if isinstance(written, Written):
             repaired[position] = written.values
-            notes += notes_on(name, written)
         else:
             columns[name] = column.astype(str).to_numpy(dtype=object)
-            notes += [] if written is None else [f"column {name!r} {written}, left out"]
+        notes.add(name, written)
     numeric = sorted([*plain, *repaired])
     if not numeric:
         cells = {name[:40]: str(values[0])[:40] for name, values in list(columns.items())[:6]}
@@ -40,7 +43,7 @@ def table_of_frame(
         raise TableError(msg)
     names = np.array([str(frame.columns[i]) for i in numeric], dtype=object) if named else None
     X = _numbers(frame, plain, repaired)
-    return Table(X, names, _row_names(frame.index), columns, notes=tuple(notes))
+    return Table(X, names, _row_names(frame.index), columns, notes=notes.told())
 
 
 def _numbers(frame: Any, plain: list[int], repaired: dict[int, Any]) -> Any:
@@ -79,13 +82,37 @@ def _refuse_frame(frame: Any, place: str) -> None:
             raise TableError(msg)
 
 
-def notes_on(name: str, written: Written) -> list[str]:
-    """What is told of a column of text that was read as numbers."""
-    said = [] if written.note is None else [f"column {name!r}: {written.note}"]
-    if written.strays:
-        such = f"{len(written.strays)} cell(s) such as {written.strays[0]!r}"
-        said.append(f"column {name!r}: {such} are no numbers, taken as missing")
-    return said
+class ColumnNotes:
+    """What is told of columns of text; of hundreds that are written alike, of the first few."""
+
+    def __init__(self) -> None:
+        self._of_kind: dict[str, list[str]] = {}
+
+    def add(self, name: str, written: Written | str | None) -> None:
+        """Note what was read of a column: its numbers, or why they are none."""
+        if isinstance(written, str):
+            self._note("left out", f"column {name!r} {written}, left out")
+        if not isinstance(written, Written):
+            return
+        if written.note is not None:
+            self._note("read alike", f"column {name!r}: {written.note}")
+        if written.strays:
+            such = f"{len(written.strays)} cell(s) such as {written.strays[0]!r}"
+            self._note(
+                "with such cells", f"column {name!r}: {such} are no numbers, taken as missing"
+            )
+
+    def _note(self, kind: str, sentence: str) -> None:
+        self._of_kind.setdefault(kind, []).append(sentence)
+
+    def told(self) -> tuple[str, ...]:
+        """The sentences, and how many columns they do not name."""
+        notes: list[str] = []
+        for kind, sentences in self._of_kind.items():
+            notes += sentences[:_NAMED]
+            n_more = len(sentences) - _NAMED
+            notes += [f"{n_more} more column(s) {kind}"] if n_more > 0 else []
+        return tuple(notes)
 
 
 def _row_names(index: Any) -> Any:

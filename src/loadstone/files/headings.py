@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from typing import Any
 
 from loadstone.files.cells import NO_VALUE, is_written_number
+from loadstone.files.table import listed
 
 #: How pandas calls the first column where it has no name: it names the rows.
 UNNAMED = "Unnamed: 0"
+#: How people call the column that names the rows.
+INDEX_NAMES = frozenset({"", "id", "index", "name", "names", "sample", "samples", "row", "rowname"})
 #: Rows that may stand above the numbers.
 _MOST = 8
 #: Columns that are looked at; a wide table has more of the same.
 _ENOUGH = 500
+#: So many numbers of a sample do not go up by chance.
+_NO_CHANCE = 6
+_WORDS = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,8 @@ def heading_of(rows: Sequence[Sequence[Any]], counts: Callable[[Any], bool] = is
     """Find the heading in the first rows of a table.
 
     A row is part of the heading where text stands above numbers in every column of numbers, or
-    where it stands above such a row: groups of columns may have years for names.
+    where it stands above such a row: groups of columns may have years for names. Below a row that
+    names every column, numbers are the first sample, and words further down are cells of others.
 
     Parameters
     ----------
@@ -73,16 +82,19 @@ def heading_of(rows: Sequence[Sequence[Any]], counts: Callable[[Any], bool] = is
     titles = _titles(rows)
     rows = rows[titles:]
     columns = _columns_of_numbers(rows, counts)
-    last = -1
+    last, all_named = -1, False
     for i, row in enumerate(rows[: min(_MOST, len(rows) - 1)]):
         cells = [row[j] for j in columns if j < len(row)]
         # The first row may name percentiles; below it, 1,200 and (350) are no names.
         as_number = counts if i == 0 else lambda cell: counts(cell) or is_written_number(cell)
         words = [cell for cell in cells if not is_blank(cell) and not as_number(cell)]
         numbers = [cell for cell in cells if as_number(cell)]
+        if all_named and numbers:
+            break
         enough = len(columns) if i == 0 else max(2, len(columns) / 2)
         if words and not numbers and (i == 0 or len(words) >= enough):
             last = i
+            all_named = all_named or len(set(words)) == len(columns)
     return Heading(titles, last + 1)
 
 
@@ -106,6 +118,51 @@ def _columns_of_numbers(rows: Sequence[Sequence[Any]], counts: Callable[[Any], b
         if cells and sum(counts(cell) for cell in cells) > len(cells) / 2:
             found.append(j)
     return found
+
+
+def names_from_numbers(rows: list[list[str]], decimal: str) -> list[str]:
+    """A remark where the numbers of the first row are names of columns."""
+    cells = [[cell.replace(decimal, ".") for cell in row] for row in rows]
+    if len(rows) < 2 or not _numbers_are_names(cells):
+        return []
+    pairs = zip(rows[0], cells[0], strict=True)
+    names = [name.strip() for name, cell in pairs if is_number(cell)]
+    return [f"numbers of the first row were taken for names: {listed(names)}"]
+
+
+def _numbers_are_names(rows: list[list[str]]) -> bool:
+    """Whether the numbers of the first row are names, such as wavelengths or years.
+
+    They are where they stand beside a word for the names of rows, or go on from column to column as
+    those of no other row do.
+    """
+    n_words = sum(1 for _ in takewhile(lambda cell: not is_number(cell), rows[0]))
+    top, *below = [_numbers_of(row[n_words:]) for row in rows]
+    if not top or not all(is_number(cell) or is_blank(cell) for cell in rows[0][n_words:]):
+        return False
+    if n_words and any(is_number(row[0]) for row in rows[1:]):
+        return False
+    if n_words and INDEX_NAMES & {word.lower() for word in _WORDS.findall(rows[0][0])}:
+        return True
+    if _are_years(top) and not any(_are_years(numbers) for numbers in below):
+        return _goes_on(top)
+    return len(top) >= _NO_CHANCE and _goes_on(top) and not any(map(_goes_on, below))
+
+
+def _numbers_of(row: list[str]) -> list[float]:
+    """The numbers of a row; cells without one are left out."""
+    cells = [cell for cell in row if is_number(cell)]
+    return [float(cell) for cell in cells if cell.strip().lower() not in NO_VALUE]
+
+
+def _goes_on(numbers: list[float]) -> bool:
+    """Whether each number is above the one before it, or each below."""
+    steps = [after - before for before, after in pairwise(numbers)]
+    return bool(steps) and (min(steps) > 0 or max(steps) < 0)
+
+
+def _are_years(numbers: list[float]) -> bool:
+    return bool(numbers) and all(n.is_integer() and 1900 <= n <= 2100 for n in numbers)
 
 
 def joined_names(rows: Sequence[Sequence[Any]]) -> list[str]:

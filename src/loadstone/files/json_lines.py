@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ _DIGITS = 400
 _OBJECT_BYTES, _VALUE_BYTES = 500, 60
 
 
-def read_json_lines(path: Path) -> Table:
+def read_json_lines(path: Path, roles: Mapping[str, str | None]) -> Table:
     """Read a table from JSON, gzipped or not."""
     import pandas as pd
 
@@ -36,7 +37,7 @@ def read_json_lines(path: Path) -> Table:
         # Whoever lacks a name gets an empty cell.
         refuse_table(len(flat), len(set().union(*flat)), path)
         frame = pd.DataFrame(flat)
-        table = table_of_frame(with_first_as_index(frame, header=True), str(path))
+        table = table_of_frame(with_first_as_index(frame, roles, header=True), str(path))
     return without_totals(table)
 
 

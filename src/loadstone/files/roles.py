@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from loadstone.files.table import Table, listed
 
 #: A column with more distinct values than this says who a row is, not what kind.
 MAX_CLASSES = 30
+_MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2})[ T]00:00(?::00(?:\.0+)?)?")
 #: How people say that there is no such column.
 NONE = "none"
 
@@ -38,6 +40,15 @@ def with_index(table: Table, wanted: str | None) -> Table:
         return table
     table, values = _taken(table, wanted, "index")
     return replace(table, sample_names=_spelled(values))
+
+
+def with_days(table: Table) -> Table:
+    """Names of rows that are days without the midnight that a file of dates and times adds."""
+    names = table.sample_names
+    days = [_MIDNIGHT.fullmatch(str(name)) for name in ([] if names is None else names)]
+    if not days or not all(days):
+        return table
+    return replace(table, sample_names=np.array([d[1] for d in days if d], dtype=object))
 
 
 def with_weights(table: Table, wanted: str | None) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from loadstone.files.table import Table
 from loadstone.files.text_tables import with_first_as_index
 
 
-def read_stata(path: Path) -> Table:
+def read_stata(path: Path, roles: Mapping[str, str | None]) -> Table:
     """A ``.dta`` file; values with a label are words."""
     import pandas as pd
 
@@ -24,10 +25,10 @@ def read_stata(path: Path) -> Table:
         warnings.simplefilter("ignore")
         # Of bytes in memory no more can be read than are there, whatever a header says.
         frame = pd.read_stata(io.BytesIO(path.read_bytes()))
-        return _table(frame, path)
+        return _table(frame, path, roles)
 
 
-def read_spss(path: Path) -> Table:
+def read_spss(path: Path, roles: Mapping[str, str | None]) -> Table:
     """A ``.sav`` file; values with a label are words."""
     try:
         import pyreadstat
@@ -43,7 +44,7 @@ def read_spss(path: Path) -> Table:
             raise TableError(msg)
         refuse_unreadable(__name__, path)
         frame, _ = pyreadstat.read_sav(str(path), apply_value_formats=True)
-        return _table(frame, path)
+        return _table(frame, path, roles)
 
 
 def main() -> None:
@@ -53,6 +54,6 @@ def main() -> None:
     pyreadstat.read_sav(sys.argv[1], apply_value_formats=True)
 
 
-def _table(frame: Any, path: Path) -> Table:
+def _table(frame: Any, path: Path, roles: Mapping[str, str | None]) -> Table:
     """Row names are looked for as in any other table."""
-    return table_of_frame(with_first_as_index(frame, header=True), str(path))
+    return table_of_frame(with_first_as_index(frame, roles, header=True), str(path))

@@ -107,17 +107,11 @@ def without_missing(table: Table, rule: str) -> Table:
         return table
     if table.X.dtype.kind != "f":
         return table
-    if np.isinf(table.X).any():
-        infinite = np.isinf(table.X)
-        msg = (
-            f"the table holds {int(infinite.sum())} infinite value(s) in {_columns_with(table, infinite)}; "
-            "replace them by numbers, or leave the cells empty"
-        )
-        raise TableError(msg)
+    _refuse_infinite(table)
     table, missing = _without_empty(table, np.isnan(table.X))
     if not missing.any():
         return table
-    amount = f"{int(missing.sum())} missing value(s) in {int(missing.any(axis=0).sum())} column(s)"
+    amount = _amount_of(missing)
     if rule == "refuse":
         msg = (
             f"{amount}: {_columns_with(table, missing)}; missing='mean' fills them, missing='rows' "
@@ -130,6 +124,36 @@ def without_missing(table: Table, rule: str) -> Table:
         X = np.where(missing, _means(table, missing), table.X)
         return replace(table, X=X).noting(f"{amount} were filled with the mean of their column")
     return _dropped(table, missing, rule, amount)
+
+
+def filled(table: Table, means: Any) -> Table:
+    """The table with missing values of each column filled with its entry of ``means``."""
+    if sparse.issparse(table.X) or table.X.dtype.kind != "f":
+        return table
+    _refuse_infinite(table)
+    missing = np.isnan(table.X)
+    if not missing.any():
+        return table
+    note = (
+        f"{_amount_of(missing)} were filled with the means of the data that the model was fitted to"
+    )
+    return replace(table, X=np.where(missing, means, table.X)).noting(note)
+
+
+def _amount_of(missing: Any) -> str:
+    """How many values are missing, and in how many columns."""
+    return f"{int(missing.sum())} missing value(s) in {int(missing.any(axis=0).sum())} column(s)"
+
+
+def _refuse_infinite(table: Table) -> None:
+    """Say where values are infinite."""
+    if np.isinf(table.X).any():
+        infinite = np.isinf(table.X)
+        msg = (
+            f"the table holds {int(infinite.sum())} infinite value(s) in {_columns_with(table, infinite)}; "
+            "replace them by numbers, or leave the cells empty"
+        )
+        raise TableError(msg)
 
 
 def _means(table: Table, missing: Any) -> Any:
@@ -156,6 +180,9 @@ def _without_empty(table: Table, missing: Any) -> tuple[Table, Any]:
         return table, missing
     names = table.feature_names
     which = listed(np.flatnonzero(empty) if names is None else np.asarray(names)[empty])
+    if empty.all():
+        msg = f"all columns of numbers are empty: {which}; name a file that holds numbers"
+        raise TableError(msg)
     table = table.with_features(~empty)
     return table.noting(f"left out, empty columns: {which}"), missing[:, ~empty]
 
@@ -183,7 +210,8 @@ def transposed(table: Table, *, described: bool = False) -> Table:
     if table.columns and not described:
         msg = (
             "a table with columns that are not numbers cannot be turned round: "
-            f"{listed(table.columns)}"
+            f"{listed(table.columns)}; take them out of the file, or say index='NAME' of the one that "
+            "names the features"
         )
         raise TableError(msg)
     X = table.X.T.tocsr() if sparse.issparse(table.X) else np.ascontiguousarray(table.X.T)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from loadstone.files.matrix_market import read_mtx
 from loadstone.files.reachable import is_at_hand
 from loadstone.files.roles import (
     refuse_two_roles,
+    with_days,
     with_index,
     with_labels,
     with_labels_found,
@@ -141,19 +143,75 @@ def read_table(
     array([[1.2345e+03, 1.2000e-01],
            [9.8700e+02, 8.0000e-02]])
     """
+    table = read_rows(
+        path,
+        columns=columns,
+        drop=drop,
+        index=index,
+        labels=labels,
+        weights=weights,
+        log1p=log1p,
+        missing=missing,
+        transpose=transpose,
+        layer=layer,
+        sheet=sheet,
+        described=described,
+    )
+    table = _distinct(without_missing(table, missing))
+    if table.X.shape[0] < 2:
+        msg = (
+            f"{path} has {table.X.shape[0]} row(s) of numbers, and at least two samples are needed; "
+            "transpose=True takes samples from columns"
+        )
+        raise TableError(msg)
+    return table
+
+
+def read_new_rows(path: Path | str, **asked: Any) -> Table:
+    """Samples for a model that is there already: a single one will do, and what misses is left open.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    **asked
+        As for :func:`read_table`.
+
+    Returns
+    -------
+    Table
+    """
+    return _distinct(read_rows(path, **asked))
+
+
+def read_rows(
+    path: Path | str,
+    *,
+    columns: Choice,
+    drop: Choice,
+    index: str | None,
+    labels: str | None,
+    weights: str | None,
+    log1p: bool,
+    missing: str,
+    transpose: bool,
+    layer: str | None,
+    sheet: str | int | None,
+    described: bool,
+) -> Table:
+    """The rows of a file, however few, with their missing values; parameters as in ``read_table``."""
     path = Path(path)
     _refuse_words(path, missing, layer, sheet)
     roles = {"index": index, "labels": labels, "weights": weights}
     refuse_two_roles(roles)
-    table = with_index(_read(path, layer, sheet, roles), index)
+    table = with_days(with_index(_read(path, layer, sheet, roles), index))
     if transpose:
         table = transposed(table, described=described)
     table = with_labels(with_weights(table, weights), labels)
     table = chosen(table, columns, drop, labels_name=table.labels_name)
     table = table if labels is not None else with_labels_found(table)
     table = table if columns is not None else with_looks_noted(table)
-    table = with_logarithms(table) if log1p else table
-    return _checked(without_missing(table, missing), path)
+    return with_logarithms(table) if log1p else table
 
 
 def _refuse_words(path: Path, missing: str, layer: str | None, sheet: str | int | None) -> None:
@@ -210,25 +268,24 @@ def _read(
     roles: Mapping[str, str | None],
 ) -> Table:
     ending = _ending(path)
-    index, named = roles["index"], [name for name in roles.values() if name is not None]
     if ending in {".csv", ".tsv", ".txt"}:
-        return read_text(path, index=index, as_text=[n for n in named if n != roles["weights"]])
+        return read_text(path, roles)
     if ending in {".xlsx", ".xlsm", ".ods"}:
-        return read_workbook(path, sheet=sheet, index=index)
+        return read_workbook(path, sheet, roles)
     if ending == ".h5ad":
-        return read_h5ad(path, layer, named)
+        return read_h5ad(path, layer, [name for name in roles.values() if name is not None])
     readers = {
         **dict.fromkeys((".parquet", ".pq"), read_parquet),
         **dict.fromkeys((".feather", ".arrow", ".ipc", ".arrows"), read_arrow),
         **dict.fromkeys((".jsonl", ".ndjson", ".json"), read_json_lines),
         ".dta": read_stata,
         ".sav": read_spss,
-        ".npy": read_npy,
-        ".npz": read_npz,
-        ".mtx": read_mtx,
     }
     if ending in readers:
-        return readers[ending](path)
+        return readers[ending](path, roles)
+    matrices = {".npy": read_npy, ".npz": read_npz, ".mtx": read_mtx}
+    if ending in matrices:
+        return matrices[ending](path)
     if ending in ELSEWHERE:
         msg = f"{path.name}: {ending} files are not read; {ELSEWHERE[ending]}"
         raise TableError(msg)
@@ -239,7 +296,8 @@ def _read(
     raise TableError(msg)
 
 
-def _checked(table: Table, path: Path) -> Table:
+def _distinct(table: Table) -> Table:
+    """The table with each name given to one feature."""
     names = table.feature_names
     if names is not None and len(set(names)) < len(names):
         # Gene symbols repeat; numbering the later ones keeps every name to one feature.
@@ -247,10 +305,4 @@ def _checked(table: Table, path: Path) -> Table:
         unique = np.array(numbered(names, from_="-2"), dtype=object)
         table = replace(table, feature_names=unique)
         table = table.noting(f"{n_repeated} repeated feature name(s) were numbered")
-    if table.X.shape[0] < 2:
-        msg = (
-            f"{path} has {table.X.shape[0]} row(s) of numbers, and at least two samples are needed; "
-            "transpose=True takes samples from columns"
-        )
-        raise TableError(msg)
     return table

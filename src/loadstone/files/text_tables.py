@@ -6,8 +6,8 @@ import codecs
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -17,7 +17,17 @@ from loadstone.files.cells import NO_VALUE, Written, numbers_in
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, opened
 from loadstone.files.frames import table_of_frame, without_remarks
-from loadstone.files.headings import Heading, heading_of, is_number, joined_names, numbered, spelled
+from loadstone.files.headings import (
+    INDEX_NAMES,
+    Heading,
+    heading_of,
+    is_blank,
+    is_number,
+    joined_names,
+    names_from_numbers,
+    numbered,
+    spelled,
+)
 from loadstone.files.table import Table, listed
 from loadstone.files.totals import without_totals
 
@@ -27,23 +37,18 @@ _LOOK_AT_BYTES = 1 << 16
 _CROWDED = 1000
 #: Any number of blanks between cells, in the words of pandas.
 WHITE = r"\s+"
-_INDEX_NAMES = frozenset(
-    {"", "id", "index", "name", "names", "sample", "samples", "row", "rowname"}
-)
 
 
-def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = ()) -> Table:
+def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     """Read a table from text, gzipped or not.
 
     Parameters
     ----------
     path : Path
         The file.
-    index : str, optional
-        The column that names the rows, or ``"none"``, where somebody has said so; otherwise
-        the first column is looked at.
-    as_text : sequence of str
-        Columns whose cells stay as they are written: ``007`` is no seven.
+    roles : mapping of str to str or None
+        Columns by what somebody has said they are for. But for weights their cells stay as they
+        are written: ``007`` is no seven.
 
     Returns
     -------
@@ -54,15 +59,19 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
         msg = f"{path} is empty; save the table again, or name another file"
         raise TableError(msg)
     delimiter = delimiter_of(path, head)
-    rows = list(rows_of(head, delimiter))
+    rows = _with_whole_remarks(list(rows_of(head, delimiter)), delimiter)
     decimal = "," if delimiter == ";" and _has_decimal_commas(rows) else "."
     heading = heading_of(rows, lambda cell: is_number(cell.replace(decimal, ".")))
-    names = None if heading.is_usual else joined_names(rows[heading.titles :][: heading.rows])
+    body = rows[heading.titles :]
+    if heading.titles and not heading.rows:
+        heading = Heading(heading.titles, int(has_header(body, decimal)))
+    names = None if heading.is_usual else joined_names(body[: heading.rows])
     header = has_header(rows, decimal) if heading.is_usual else bool(names)
     n_above = 0 if heading.is_usual else heading.titles + heading.rows
     if header and not names and _is_crowded(rows):
         names, n_above = [cell.strip() for cell in rows[0]], 1
     encoding = encoding_of(path)
+    as_text = [name for role, name in roles.items() if role != "weights" and name is not None]
     options: dict[str, Any] = {
         "sep": delimiter,
         "header": 0 if header and not names else None,
@@ -83,11 +92,27 @@ def read_text(path: Path, *, index: str | None = None, as_text: Sequence[str] = 
         frame = _frame(content, options, rows)
         repeated = names_given_twice(names or rows[0]) if header else []
         frame, remarks = without_remarks(frame) if _is_default(frame.index) else (frame, [])
-        frame = frame if index else with_first_as_index(frame, header=header)
+        frame = with_first_as_index(frame, roles, header=header)
         table = table_of_frame(frame, str(path), named=header, decimal=decimal, as_text=as_text)
     doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
-    said = [*heading_notes(heading, rows), *repeated, *remarks, *doubt]
+    numeric = names_from_numbers(body, decimal) if heading.rows < 2 else []
+    said = [*heading_notes(heading, rows), *numeric, *repeated, *remarks, *doubt]
     return without_totals(table.noting(*said))
+
+
+def _with_whole_remarks(rows: list[list[str]], delimiter: str) -> list[list[str]]:
+    """Rows in which a remark above the table is one cell: what separates cells may stand in it."""
+    sizes = [len(row) for row in rows]
+    usual = max(sizes, key=sizes.count)
+
+    def is_remark(row: list[str]) -> bool:
+        # A heading may begin with # as well, and lack a name for the rows; or name groups of columns.
+        if row[0].startswith("#"):
+            return len(row) not in (usual - 1, usual)
+        return len(row) <= usual // 2 and not is_blank(row[0])
+
+    n = sum(1 for _ in takewhile(is_remark, rows))
+    return [*([delimiter.join(row)] for row in rows[:n]), *rows[n:]]
 
 
 def _is_crowded(rows: list[list[str]]) -> bool:
@@ -191,7 +216,7 @@ def delimiter_of(path: Path, head: list[str]) -> str:
     # The delimiter that cuts every line into the same number of pieces, and into most. Where the
     # heading has one piece less, it may lack a name for the rows; or what was cut are decimals.
     pieces = {d: [len(row) for row in rows_of(head, d)] for d in ",;\t|"}
-    even = {d: n for d, n in pieces.items() if n and max(n) - min(n) <= 1 and max(n) > 1}
+    even = {d: n for d, n in pieces.items() if n and max(n) - min(n) <= 1 and _cuts_most(n)}
     if even:
         return max(even, key=lambda d: (max(even[d]) == min(even[d]), max(even[d])))
     blank = [len(line.split()) for line in head]
@@ -201,6 +226,11 @@ def delimiter_of(path: Path, head: list[str]) -> str:
     usual = {d: max(n, key=n.count) for d, n in pieces.items() if n}
     cut = {d: (pieces[d].count(k), k) for d, k in usual.items() if k > 1}
     return max(cut, key=lambda d: cut[d]) if cut else ","
+
+
+def _cuts_most(n_pieces: list[int]) -> bool:
+    """Whether at least half of the lines are cut: a comma within a title separates no cells."""
+    return 2 * sum(n > 1 for n in n_pieces) >= len(n_pieces)
 
 
 def rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
@@ -257,6 +287,8 @@ def has_header(rows: list[list[str]], decimal: str) -> bool:
     first, second = rows[0], rows[1]
     if len(first) == len(second) - 1 or first[0].strip() == "":
         return True
+    if names_from_numbers(rows, decimal):
+        return True
     body = [cell.replace(decimal, ".") for cell in second]
     return any(
         not is_number(top) and is_number(cell) for top, cell in zip(first, body, strict=False)
@@ -275,9 +307,16 @@ def _after(file: BinaryIO, n_rows: int, encoding: str) -> TextIO | BinaryIO:
     return text
 
 
-def with_first_as_index(frame: Any, *, header: bool) -> Any:
+def may_name_rows(first: str, roles: Mapping[str, str | None]) -> bool:
+    """Whether the first column may be looked at: nobody has said what names the rows, or what it is."""
+    return roles.get("index") is None and first not in roles.values()
+
+
+def with_first_as_index(frame: Any, roles: Mapping[str, str | None], *, header: bool) -> Any:
     """The first column as names of the rows, where it is that."""
     if frame.shape[1] < 2 or not _is_default(frame.index):
+        return frame
+    if not may_name_rows(str(frame.columns[0]), roles):
         return frame
     first = frame.iloc[:, 0]
     title = str(frame.columns[0]) if header else ""
@@ -291,7 +330,7 @@ def with_first_as_index(frame: Any, *, header: bool) -> Any:
         and not first.isna().any()
         and not isinstance(numbers_in(first.tolist()), Written)
     )
-    if unnamed or text or (counts and header and title.strip().lower() in _INDEX_NAMES):
+    if unnamed or text or (counts and header and title.strip().lower() in INDEX_NAMES):
         return frame.iloc[:, 1:].set_axis([" ".join(str(name).split()) for name in first], axis=0)
     return frame
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from loadstone.files.headings import (
     is_blank,
     is_number,
     joined_names,
+    names_from_numbers,
     numbered,
     spelled,
 )
@@ -47,17 +48,17 @@ from loadstone.files.xlsx_cells import xlsx_sheets
 _LOOK_AT = 20
 
 
-def read_workbook(path: Path, *, sheet: str | int | None = None, index: str | None = None) -> Table:
+def read_workbook(path: Path, sheet: str | int | None, roles: Mapping[str, str | None]) -> Table:
     """One sheet of a workbook.
 
     Parameters
     ----------
     path : Path
         An ``.xlsx``, ``.xlsm`` or ``.ods`` file.
-    sheet : str or int, optional
-        Its name, or its number from 1; by default the first visible one with numbers.
-    index : str, optional
-        The column that names the rows, or ``"none"``, where somebody has said so.
+    sheet : str, int or None
+        Its name, or its number from 1; otherwise the first visible one with numbers.
+    roles : mapping of str to str or None
+        Columns by what somebody has said they are for.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def read_workbook(path: Path, *, sheet: str | int | None = None, index: str | No
         if not rows:
             msg = f"{path}: sheet {chosen!r} is empty; there are {listed(s.name for s in sheets)}"
             raise TableError(msg)
-        table = _table(rows, f"{path}, sheet {chosen!r}", index)
+        table = _table(rows, f"{path}, sheet {chosen!r}", roles)
     return without_totals(table.noting(*notes))
 
 
@@ -138,13 +139,15 @@ def _filled(cells: Cells, path: Path) -> list[list[Any]]:
     return [rows[id(cells[i])] for i in places]
 
 
-def _table(rows: list[list[Any]], place: str, index: str | None) -> Table:
+def _table(rows: list[list[Any]], place: str, roles: Mapping[str, str | None]) -> Table:
     import pandas as pd
 
     head = rows[:_LOOK_AT]
     heading = heading_of(head)
+    numeric: list[str] = []
     if heading.rows == 0:
         texts = [["" if cell is None else spelled(cell) for cell in row] for row in head]
+        numeric = names_from_numbers(texts[heading.titles :], ".")
         heading = Heading(heading.titles, int(has_header(texts[heading.titles :], ".")))
     above = heading.titles + heading.rows
     names = joined_names(rows[heading.titles : above])
@@ -153,10 +156,11 @@ def _table(rows: list[list[Any]], place: str, index: str | None) -> Table:
     frame = pd.DataFrame(dict(enumerate(columns)))
     frame.columns = pd.Index(numbered(names) or range(len(columns)), dtype=object)
     frame, remarks = without_remarks(frame)
-    frame = frame if index else with_first_as_index(frame, header=bool(names))
+    frame = with_first_as_index(frame, roles, header=bool(names))
     frame = frame.rename(columns={UNNAMED: "column 1"})
     table = table_of_frame(frame, place, named=bool(names))
-    return table.noting(*heading_notes(heading, rows), *names_given_twice(names), *remarks)
+    said = [*heading_notes(heading, rows), *numeric, *names_given_twice(names), *remarks]
+    return table.noting(*said)
 
 
 def _column(cells: list[Any]) -> Any:

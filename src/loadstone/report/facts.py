@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from loadstone.covariance import SampleCovariance
 from loadstone.covariance.checks import check_weights
+from loadstone.covariance.opened import package_of
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.estimators.checks import check_new_rows
 from loadstone.plotting.fitted import covariance_behind, names_of, pca_pairs
@@ -175,6 +176,7 @@ def gather(
         msg = f"a report shows components of an estimator of loadstone, which {name} is not; fit SparsePCA"
         raise TypeError(msg)
     n_samples = None
+    sample_names = _names_of_rows(X) if sample_names is None else sample_names
     if X is not None and not isinstance(X, SampleCovariance):
         rows = check_new_rows(estimator, X, allow_nan=True)
         n_samples = float(rows.shape[0])
@@ -193,6 +195,13 @@ def gather(
         feature_axis=_feature_axis(feature_axis, n_features),
         sample_weight=sample_weight,
     )
+
+
+def _names_of_rows(X: Any) -> list[str] | None:
+    """What a frame of pandas calls its rows, unless it merely counts them; days without a midnight."""
+    if package_of(X) != "pandas" or type(X.index).__name__ in ("RangeIndex", "MultiIndex"):
+        return None
+    return [str(name) for name in X.index.astype(str)]
 
 
 def _refuse_no_path(path: Any) -> None:

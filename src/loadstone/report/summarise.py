@@ -50,7 +50,7 @@ def summarise(
     path : CardinalityPath, optional
         Adds the variance over the number of features.
     sample_names : array-like of str, optional
-        Names of the rows of ``X``.
+        Names of the rows of ``X``; by default those that a frame of pandas has for them.
     title : str, optional
         Title of the report.
     notes : sequence of str

@@ -84,12 +84,17 @@ def refuse_sizes(samples: Samples, wanted: set[int]) -> None:
     # Noise alone is compared with several numbers, and was not asked for.
     asked = sorted(wanted - {0})
     given = asked[0] if len(asked) == 1 else asked
-    rule = f"must be from 1 to {limit}" if limit else "is too many, and so is every other number"
-    msg = (
-        f"n_components={given} {rule}: with "
-        f"n_samples={samples.n_samples:g} and n_features={samples.n_features} (that vary) more "
-        "reach the rank of the data and leave no noise. Ask for fewer, or let the search choose"
-    )
+    data = f"{samples.n_samples:g} samples of {samples.n_features} feature(s) that vary"
+    if limit:
+        msg = (
+            f"n_components={given} must be from 1 to {limit}: in {data}, more reach the rank of the "
+            "data and leave no noise; ask for fewer, or let the search choose"
+        )
+    else:
+        msg = (
+            f"n_components={given} is too many, and so is every other number: in {data}, one reaches "
+            "the rank of the data and leaves no noise; SparsePCA needs none"
+        )
     raise ValueError(msg)
 
 
