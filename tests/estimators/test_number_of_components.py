@@ -44,6 +44,13 @@ def test_several_numbers_are_compared_with_noise_alone(cls, X):
         assert cls(range(1, 3)).fit(noise).n_components_ == 0
 
 
+@BOTH
+def test_several_numbers_may_come_in_an_array(cls, X):
+    sizes = np.array([1, 2])
+    one, two = cls(sizes).fit(X), cls(sizes.tolist()).fit(X)
+    np.testing.assert_array_equal(one.components_, two.components_)
+
+
 @pytest.fixture(scope="module")
 def two_factors():
     g = np.random.default_rng(0)
