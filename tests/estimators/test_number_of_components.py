@@ -136,6 +136,17 @@ def test_rows_do_not_find_components_in_noise(cls):
 
 
 @BOTH
+def test_folds_without_room_for_a_component_leave_the_choice_to_the_whole(cls):
+    x = np.random.default_rng(0).standard_normal(20)
+    copies = np.column_stack([x, x])
+    # Without this row, as in some folds, the features are the same.
+    copies[3, 1] += 1.0
+    model = cls("cv").fit(copies)
+    np.testing.assert_array_equal(model.held_out_["n_components"], [0])
+    assert model.n_components_ == cls().fit(copies).n_components_ == 1
+
+
+@BOTH
 def test_a_covariance_has_no_rows_to_hold_out(cls, X):
     with pytest.raises(ValueError, match="holds rows out"):
         cls("cv").fit_covariance(np.cov(X.T), n_samples=len(X))
