@@ -44,6 +44,13 @@ def test_several_numbers_are_compared_with_noise_alone(cls, X):
         assert cls(range(1, 3)).fit(noise).n_components_ == 0
 
 
+@BOTH
+def test_several_numbers_may_come_in_an_array(cls, X):
+    sizes = np.array([1, 2])
+    one, two = cls(sizes).fit(X), cls(sizes.tolist()).fit(X)
+    np.testing.assert_array_equal(one.components_, two.components_)
+
+
 @pytest.fixture(scope="module")
 def two_factors():
     g = np.random.default_rng(0)
@@ -126,6 +133,17 @@ def test_rows_do_not_find_components_in_noise(cls):
     assert model.transform(noise).shape == (100, 0)
     np.testing.assert_allclose(np.diag(model.get_covariance()), noise.var(axis=0), rtol=0.4)
     assert np.isfinite(model.score(noise))
+
+
+@BOTH
+def test_folds_without_room_for_a_component_leave_the_choice_to_the_whole(cls):
+    x = np.random.default_rng(0).standard_normal(20)
+    copies = np.column_stack([x, x])
+    # Without this row, as in some folds, the features are the same.
+    copies[3, 1] += 1.0
+    model = cls("cv").fit(copies)
+    np.testing.assert_array_equal(model.held_out_["n_components"], [0])
+    assert model.n_components_ == cls().fit(copies).n_components_ == 1
 
 
 @BOTH

@@ -67,7 +67,9 @@ class GaussianComponents(Components):
         raise NotImplementedError
 
     def _needs_rows(self) -> bool:
-        return bool(self.get_params(deep=False)["n_components"] == HELD_OUT)
+        asked = self.get_params(deep=False)["n_components"]
+        # An array is compared entry by entry.
+        return isinstance(asked, str) and asked == HELD_OUT
 
     def _sizes(self, holes: IncompleteObservations | None, task: Task, walk: Walk) -> SizeChoice:
         """Numbers of components to choose from; held-out rows are asked where that was asked."""

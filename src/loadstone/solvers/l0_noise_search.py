@@ -101,10 +101,11 @@ class L0Search:
     ) -> L0Fit:
         """Fit a number of components, the best of several numbers, or (``None``) any.
 
-        ``held_out`` is the number that rows left out have chosen, unless noise alone is better.
+        ``held_out`` is the number that rows left out have chosen, unless noise alone is better; 0
+        where they had no room for one, which leaves the choice to the criterion.
         """
         samples = self._samples(data)
-        if held_out is not None:
+        if held_out:
             n_components = range(held_out + 1)
         if n_components is None:
             wanted, last = None, min(MAX_COMPONENTS, most_components(samples))
@@ -235,7 +236,7 @@ class L0Search:
         table = np.array([self._row(*one) for one in found], dtype=ROW)
         sizes, value = table["n_components"], table["criterion"]
         eligible = np.ones(table.size, dtype=bool)
-        if held_out is not None:
+        if held_out:
             # Rows can hardly tell noise from a component; the criterion can.
             some = value[sizes > 0].min(initial=np.inf) < value[sizes == 0].min()
             eligible = sizes == (sizes.max() if some else 0)

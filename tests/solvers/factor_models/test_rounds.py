@@ -13,7 +13,7 @@ from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.noise import NOISES, Noise
 from loadstone.solvers.factor_models.point_normal import PointNormal
-from loadstone.solvers.factor_models.rounds import picked, stacked
+from loadstone.solvers.factor_models.rounds import originals, picked, stacked
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 from point_normal_oracle import DensePointNormal
@@ -136,3 +136,14 @@ def test_a_singular_matrix_of_single_precision_has_no_negative_variance():
     assert np.linalg.eigvalsh(samples.matrix)[0] >= 0
     np.testing.assert_allclose(samples.matrix.diagonal(), samples.square)
     np.testing.assert_allclose(samples.matrix, 14 * S.matrix.astype(float), atol=1e-4)
+
+
+def test_models_are_told_apart_whatever_the_units():
+    X = small_data(5, n=60)
+    W = np.zeros((3, 1, 7))
+    W[0, 0, [0, 1, 2]] = W[1, 0, [0, 3, 4]] = 1.0
+    W[2] = -W[0]
+    for scale in (np.ones(7), np.array([1e6, 1, 1, 1, 1, 1, 1])):
+        samples = samples_from(X * scale)
+        state = Growth("free").started(samples, W * np.sqrt(samples.variance), np.ones((3, 7)))
+        np.testing.assert_array_equal(originals(samples, state), [True, True, False])

@@ -199,10 +199,10 @@ class Growth:
     def _without_copies(self, samples: Samples, state: State) -> State:
         """Models that are no copy of a better one; what has come to nothing keeps its direction."""
         if not self.insists:
-            return without_copies(state)
+            return without_copies(samples, state)
         whole = self.there(samples, state).all(axis=1)
         kinds = [np.flatnonzero(whole), np.flatnonzero(~whole)]
-        kept = [kind[originals(picked(state, kind))] for kind in kinds if kind.size]
+        kept = [kind[originals(samples, picked(state, kind))] for kind in kinds if kind.size]
         return picked(state, np.concatenate(kept))
 
     def _birth(self, samples: Samples, state: State) -> State:

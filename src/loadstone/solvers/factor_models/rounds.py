@@ -229,7 +229,7 @@ class Rounds:
             cycles.append(refuse_rounding(state).bound)
             hopeful = expected_end(cycles) >= state.bound.max()
             if len(cycles) > FAIR_CHANCE:
-                hopeful &= originals(state)
+                hopeful &= originals(samples, state)
             kept = np.flatnonzero(hopeful)
             if kept.size == 1:
                 return picked(state, kept)
@@ -259,9 +259,10 @@ def expected_end(cycles: list[Array]) -> Array:
     return np.asarray(cycles[-1] + 2.0 * np.maximum(rise, 0.0) * ratio / (1.0 - ratio))
 
 
-def originals(state: State) -> Array:
+def originals(samples: Samples, state: State) -> Array:
     """Models that are no copy, up to order and signs, of one with a higher bound."""
-    W = state.law.mean
+    # In one unit: components would look alike that share the feature with the largest numbers.
+    W = state.law.mean / np.sqrt(samples.variance)
     W = W / np.maximum(np.linalg.norm(W, axis=2, keepdims=True), 1e-300)
     marked = np.zeros(state.n_models, dtype=bool)
     for m in np.argsort(-state.bound, kind="stable"):
@@ -274,6 +275,6 @@ def _same(one: Array, two: Array) -> bool:
     return bool((cosines.max(axis=0) > SAME).all() and (cosines.max(axis=1) > SAME).all())
 
 
-def without_copies(state: State) -> State:
+def without_copies(samples: Samples, state: State) -> State:
     """Models that are no copy of one with a higher bound."""
-    return picked(state, np.flatnonzero(originals(state)))
+    return picked(state, np.flatnonzero(originals(samples, state)))
