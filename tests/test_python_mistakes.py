@@ -28,6 +28,7 @@ from loadstone import (
 )
 from loadstone.constraints import Groups, Signs
 from loadstone.metrics import adjusted_variance, recovered_variance
+from loadstone.plotting import plot_images
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 6)) @ RNG.standard_normal((6, 6))
@@ -135,6 +136,14 @@ MISTAKES = {
     "a_report_of_something_else": (
         lambda: report(PCA(2).fit(X), X),
         ["estimator of loadstone, which PCA is not", "fit SparsePCA"],
+    ),
+    "a_report_of_data": (
+        lambda: report(FRAME, SparsePCA(n_nonzero=2).fit(FRAME)),
+        ["estimator is a DataFrame", "estimator first", "then the data"],
+    ),
+    "data_for_a_shape": (
+        lambda: plot_images(SparsePCA(n_nonzero=2).fit(FRAME), FRAME),
+        ["image_shape=a DataFrame", "6 features", "give height and width"],
     ),
     "a_report_of_selected_features": (
         lambda: report(FeatureSelector(2).fit(X), X),

@@ -285,3 +285,15 @@ def test_a_time_limit_without_a_proof_is_not_ignored(run, wine_csv):
     # The method of proofs alone needs no other option.
     asked = ("--method", "exact", "-c", 1, "-k", 2, "--no-report", "--time-limit", 5)
     assert run("fit", wine_csv, *asked).exit_code == 0
+
+
+def test_missing_values_that_a_method_refuses_lead_to_options(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,\n5,1\n4,4\n")
+    refused = run("fit", "t.csv", "--missing", "keep")
+    assert refused.exit_code == 4
+    said = " ".join(refused.stderr.split())
+    assert (
+        "X contains NaN, 1 time(s), in feature(s) 'b'; --missing mean fills missing values" in said
+    )
+    assert "--method bayes models them" in said
+    assert "sklearn" not in said

@@ -171,8 +171,11 @@ def test_images_stand_in_order_with_their_pixels():
     np.testing.assert_allclose(sheet[3:, :3], [[0, 0.75, 1], [0, 0, 0]])
     assert np.isnan(sheet.filled(np.nan)[2]).all()
     assert [t.get_text() for t in ax.texts] == ["1", "2", "3"]
-    with pytest.raises(ValueError, match="does not hold 6 features"):
-        plot_images(fitted(components_=V), (4, 4))
+    again = plot_images(fitted(components_=V), np.array([2, 3]), n_columns=2)
+    np.testing.assert_array_equal(again.images[0].get_array().filled(-9), sheet.filled(-9))
+    for shape in ((4, 4), 6, (2, 3, 1), (2.5, 2.4), (-2, -3), ("2", "3"), (np.nan, 6), V):
+        with pytest.raises(ValueError, match="does not hold 6 features; give height and width"):
+            plot_images(fitted(components_=V), shape)
 
 
 def test_convergence_draws_one_trace_per_component(model):

@@ -243,4 +243,6 @@ def test_no_component_is_an_answer(estimator):
     assert summary["headline"].startswith("No component was found")
     assert (summary["components"], summary["pca"], summary["overlap"]) == ([], None, [])
     page = build_report(model, X, image_shape=(2, 3), feature_axis=range(6)).html
+    # Files of arrays hold the shape as one.
+    assert build_report(model, X, image_shape=np.array([2, 3]), feature_axis=range(6)).html == page
     assert "found that noise alone describes the data best" in page

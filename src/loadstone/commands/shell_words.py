@@ -42,6 +42,10 @@ _ONLY_PYTHON = (
     ", an instance of 'numpy.random.mtrand.RandomState' or None",
     ", or let the search choose",
 )
+_MISSING = (
+    "--missing mean fills missing values, --missing rows and --missing columns leave out what they "
+    "are in, and --method bayes models them"
+)
 _FEATURES = re.compile(r"\bn_features=(\d+)")
 
 
@@ -54,6 +58,11 @@ def in_shell_words(sentence: str) -> str:
     """The sentence with options in place of parameters; names in quotes stay as they are."""
     sentence = sentence.replace("use None for all features", "use all for all features")
     sentence = sentence.replace("or None for all features", "or all for all features")
+    if "NaN" in sentence:
+        # Loaded here, because help and mistyped options need none of it.
+        from loadstone.covariance.checks import WAYS_OUT_OF_NAN
+
+        sentence = sentence.replace(WAYS_OUT_OF_NAN, _MISSING)
     for words in _ONLY_PYTHON:
         sentence = sentence.replace(words, "")
     sentence = _GIVEN.sub(lambda found: _option(found[1], found[2]), sentence)

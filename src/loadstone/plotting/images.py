@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.plotting.fitted import components_of
+from loadstone.plotting.fitted import components_of, image_size
 from loadstone.plotting.style import axes_or_new
 
 
@@ -38,11 +38,8 @@ def plot_images(
     matplotlib Axes
     """
     chosen = components_of(estimator, components)
-    height, width = (int(n) for n in image_shape)
     V = np.asarray(estimator.components_, dtype=np.float64)[chosen]
-    if height * width != V.shape[1]:
-        msg = f"image_shape={image_shape} does not hold {V.shape[1]} features"
-        raise ValueError(msg)
+    height, width = image_size(image_shape, V.shape[1])
     if n_columns < 1:
         msg = f"n_columns={n_columns} must be at least 1"
         raise ValueError(msg)

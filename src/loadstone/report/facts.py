@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,7 @@ from loadstone.covariance.checks import check_weights
 from loadstone.covariance.opened import package_of
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.estimators.checks import check_new_rows
-from loadstone.plotting.fitted import covariance_behind, names_of, pca_pairs
+from loadstone.plotting.fitted import covariance_behind, image_size, names_of, pca_pairs
 
 #: Samples that are drawn; what is left out is said.
 MAX_SAMPLES = 4000
@@ -170,6 +169,9 @@ def gather(
     sample_weight: Any = None,
 ) -> Facts:
     """Check what a report is asked to show; parameters as in :func:`loadstone.report.summarise`."""
+    if not hasattr(estimator, "fit"):
+        msg = f"estimator is a {type(estimator).__name__}; give the fitted estimator first, then the data"
+        raise TypeError(msg)
     check_is_fitted(estimator)
     if "components_" not in vars(estimator) or "total_variance_" not in vars(estimator):
         name = type(estimator).__name__
@@ -191,7 +193,7 @@ def gather(
         labels=_texts(labels, n_samples, "labels"),
         sample_names=_texts(sample_names, n_samples, "sample names"),
         path=path,
-        image_shape=_image_shape(image_shape, n_features),
+        image_shape=None if image_shape is None else image_size(image_shape, n_features),
         feature_axis=_feature_axis(feature_axis, n_features),
         sample_weight=sample_weight,
     )
@@ -218,19 +220,6 @@ def _texts(values: Any, n_samples: float | None, what: str) -> list[str] | None:
         msg = f"{len(texts)} {what} were given for {n_samples:.0f} samples"
         raise ValueError(msg)
     return texts
-
-
-def _image_shape(shape: Any, n_features: int) -> tuple[int, int] | None:
-    if shape is None:
-        return None
-    whole = isinstance(shape, Sequence) and len(shape) == 2 and all(int(n) == n > 0 for n in shape)
-    if not whole or shape[0] * shape[1] != n_features:
-        msg = (
-            f"image_shape={shape!r} does not hold {n_features} features; give height and width, "
-            "whose product is the number of features"
-        )
-        raise ValueError(msg)
-    return int(shape[0]), int(shape[1])
 
 
 def _feature_axis(axis: Any, n_features: int) -> Array | None:
