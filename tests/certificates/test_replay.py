@@ -10,7 +10,7 @@ from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.problem import SupportProblem
 from loadstone.certificates.proof_cases import ProofCase, ProofNode, as_list
 from loadstone.certificates.proof_screening import screen
-from loadstone.certificates.proof_tree import replay
+from loadstone.certificates.proof_tree import Standing, apply_dual, replay
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 
@@ -23,6 +23,14 @@ def test_the_case_without_a_feature_counts_as_much_as_the_case_with_it():
         tree = ProofNode()
         tree.branch(feature)
         assert replay(S, SupportProblem.of(3, 1), 0.5, as_list(tree)).bound >= 3.0
+
+
+def test_features_that_a_dual_decides_stay_decided():
+    A = np.diag([10.0, 9.0, 0.1, 0.05])
+    dual = Dual(np.arange(4), np.zeros((4, 4)), np.zeros(4), np.sqrt(A))
+    before = Standing(np.inf, "", SupportProblem.of(4, 1))
+    after = apply_dual(ExplicitCovariance(A), before, dual, 8.9)
+    assert after.problem.features.tolist() == [0, 1]
 
 
 def test_each_case_of_a_list_stands_before_its_children_and_the_one_with_the_feature_first():

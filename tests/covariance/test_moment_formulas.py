@@ -48,6 +48,7 @@ def test_a_constant_feature_has_no_variance_at_all(value, standardize, route, co
         container(X), route=route, standardize=standardize, sample_weight=weights
     )
     assert moments.constant.tolist() == [False, True, False]
+    assert moments.variance[1] == 0.0
     assert S.diagonal()[1] == 0.0
     if standardize:
         assert moments.scale[1] == 1.0
@@ -147,6 +148,7 @@ def test_a_feature_that_varies_only_in_rows_of_no_weight_is_constant(route, cont
     S, moments = covariance_of(container(X), route=route, sample_weight=weights)
     assert moments.mean[1] == pytest.approx(0.1, rel=1e-10)
     assert moments.constant.tolist() == [False, True, False]
+    assert moments.variance[1] == 0.0
     assert S.diagonal()[1] == 0.0
 
 

@@ -52,6 +52,20 @@ def test_the_span_is_measured_by_the_projection_on_it(S, W):
     assert span_variance(S, 3 * W) == pytest.approx((fit**2).sum() / 39)
 
 
+@pytest.mark.parametrize("dependent", [False, True])
+def test_adjusted_variance_is_what_regressions_on_earlier_scores_leave(S, W, dependent):
+    if dependent:
+        # A combination of the first two adds nothing, and the last one what it added before.
+        W = np.column_stack([W[:, :2], W[:, 0] - 2 * W[:, 1], W[:, 2]])
+    scores = XC @ W
+    left = [
+        t - earlier @ np.linalg.lstsq(earlier, t, rcond=1e-10)[0]
+        for t, earlier in ((scores[:, j], scores[:, :j]) for j in range(W.shape[1]))
+    ]
+    expected = np.square(left).sum(axis=1) / 39
+    np.testing.assert_allclose(adjusted_variance(S, W), expected, atol=1e-10)
+
+
 def test_regression_on_the_scores_explains_what_least_squares_says(S, W):
     scores = XC @ W
     fit = scores @ np.linalg.lstsq(scores, XC, rcond=None)[0]
