@@ -19,8 +19,9 @@ INDEX_NAMES = frozenset({"", "id", "index", "name", "names", "sample", "samples"
 _MOST = 8
 #: Columns that are looked at; a wide table has more of the same.
 _ENOUGH = 500
-#: So many numbers of a sample do not go up by chance.
-_NO_CHANCE = 6
+#: So many numbers of a sample go up or down by chance once in 20 000 times; how many samples below
+#: must not for it to say something.
+_NO_CHANCE, _SOME_ROWS = 8, 2
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
@@ -146,7 +147,8 @@ def _numbers_are_names(rows: list[list[str]]) -> bool:
         return True
     if _are_years(top) and not any(_are_years(numbers) for numbers in below):
         return _goes_on(top)
-    return len(top) >= _NO_CHANCE and _goes_on(top) and not any(map(_goes_on, below))
+    told = len(top) >= _NO_CHANCE and len(below) >= _SOME_ROWS
+    return told and _goes_on(top) and not any(map(_goes_on, below))
 
 
 def _numbers_of(row: list[str]) -> list[float]:
