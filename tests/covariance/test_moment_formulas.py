@@ -128,6 +128,16 @@ def test_weights_are_numbers_of_samples():
             assert S.n_samples == weights.sum()
 
 
+@pytest.mark.parametrize(("dtype", "weight"), [("float32", 1e12), ("float64", 1e30)])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_rows_that_stand_for_very_many_samples_vary_all_the_same(container, dtype, weight):
+    X = np.random.default_rng(5).standard_normal((12, 4)).astype(dtype)
+    for route in ("gram", "data"):
+        S, moments = covariance_of(container(X), route=route, sample_weight=np.full(12, weight))
+        assert not moments.constant.any()
+        np.testing.assert_allclose(S.diagonal(), X.var(axis=0), rtol=1e-5)
+
+
 def test_a_product_with_few_rows_reads_them_alone():
     # A matrix that is not symmetric would show which way the gathered product goes.
     A = np.random.default_rng(6).standard_normal((40, 40))

@@ -100,6 +100,7 @@ def test_bad_parameters_are_refused(cls, parameters, message):
         (-np.ones(20), "[Nn]egative"),
         (np.zeros(20), "zero|sum"),
         (np.full(20, 0.05), "sum to"),
+        (np.full(20, 1e160), "Divide them"),
         (np.ones(19), "shape|length"),
         (np.full(20, np.nan), "NaN"),
     ],

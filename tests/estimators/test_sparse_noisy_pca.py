@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from loadstone.datasets.make_noisy_factors import make_disjoint_factors, make_overlapping_shapes
 from loadstone.estimators.sparse_noisy_pca import SparseNoisyPCA
 from loadstone.files.npz_json import decode, encode
+from loadstone.loadings import Stop
 from loadstone.metrics.recovery import angles, probability_of_error, same_support
 from real_data import nci60
 
@@ -285,7 +286,7 @@ class Listener:
 
     def on_fit_task_end(self, estimator, context, *, metadata=None):
         if metadata:
-            self.seen.append((metadata["n_components"], metadata["penalty"]))
+            self.seen.append((metadata["n_components"], metadata.get("penalty")))
         return self.stop
 
 
@@ -297,6 +298,15 @@ def test_callbacks_hear_of_every_model_and_can_stop(simulation, stop):
     asked = {r for r, _ in listener.seen}
     assert asked == ({1} if stop else {1, 2, 3})
     assert len(listener.seen) >= 5 * len(asked)
+
+
+def test_a_search_that_was_stopped_says_so_and_nothing_of_noise_alone(simulation):
+    model = SparseNoisyPCA().set_callbacks(Listener(stop=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(simulation[0])
+    assert model.n_components_ == 0
+    assert model.stop_reason_ == [Stop.CALLBACK.value]
 
 
 def test_first_component_of_wide_data_along_the_path():

@@ -169,8 +169,11 @@ def test_dask_blocks_with_holes_are_projected_and_not_scored(X, make):
     Y = with_holes(X, 0.1)[0]
     lazy = da.from_array(Y, chunks=(70, 5))
     np.testing.assert_allclose(model.transform(lazy).compute(), model.transform(Y), atol=1e-10)
-    with pytest.raises(ValueError, match="compute"):
-        model.score(lazy)
+    for says in (model.score, model.latent_std):
+        with pytest.raises(ValueError, match="compute"):
+            says(lazy)
+    whole = da.from_array(X, chunks=(70, 5))
+    np.testing.assert_array_equal(model.latent_std(whole), model.latent_std(X))
 
 
 @pytest.mark.parametrize("holes", [False, True])

@@ -33,6 +33,8 @@ SMALL_BYTES = 1 << 24
 FAR = 1e-4
 #: Ratio of the largest to the smallest variance from which on scaling is suggested.
 UNEVEN = 1e4
+#: Samples that weights may stand for: squares of sums over more of them may overflow.
+MOST_SAMPLES = 1e100
 #: What to do about missing values.
 WAYS_OUT_OF_NAN = (
     "fill missing values, for example with sklearn.impute.SimpleImputer, leave out their rows or "
@@ -194,6 +196,12 @@ def check_weights(sample_weight: Any, X: Any) -> Any:
         msg = (
             f"the sample weights sum to {total:.6g}; a weight says how many samples a row stands for, "
             "so they must sum to more than 1. Multiply them by the number of samples"
+        )
+        raise ValueError(msg)
+    if total > MOST_SAMPLES:
+        msg = (
+            f"the sample weights sum to {total:.6g}; a weight says how many samples a row stands for, "
+            f"and sums over more than {MOST_SAMPLES:g} leave the range of numbers. Divide them"
         )
         raise ValueError(msg)
     if np.count_nonzero(weights) < 2:

@@ -75,7 +75,7 @@ def accumulate_moments(rows: Rows, weights: Array | None) -> tuple[float, Array,
     with np.errstate(over="ignore", invalid="ignore"):
         reference = reference_point(rows, weights)
         first, second = rows.sum_over_blocks(_moment_sums, PerFeature(reference), per_row(weights))
-    return _finish(_total(rows, weights), first, second, reference, rows.dtype)
+    return _finish(rows, _total(rows, weights), first, second, reference)
 
 
 def _total(rows: Rows, weights: Array | None) -> float:
@@ -107,9 +107,9 @@ def accumulate_gram(rows: Rows, weights: Array | None) -> tuple[float, Array, Ar
             part = rows.sum_over_blocks(_gram_sums, *args, tile)[2]
             second[tile, tile.start :] = part
             second[tile.start :, tile] = part.T
-    n, mean, matrix = _finish(_total(rows, weights), first[0], second, reference, rows.dtype)
+    n, mean, matrix = _finish(rows, _total(rows, weights), first[0], second, reference)
     if rows.is_sparse:
-        variance = _finish(n, first[1], squares, near, rows.dtype)[2]
+        variance = _finish(rows, n, first[1], squares, near)[2]
         np.fill_diagonal(matrix, variance)
     return n, mean, matrix
 
@@ -185,7 +185,7 @@ def shifted(block: Any, reference: Array) -> Any:
 
 
 def _finish(
-    n: float, first: Array, second: Array, reference: Array, dtype: np.dtype[Any]
+    rows: Rows, n: float, first: Array, second: Array, reference: Array
 ) -> tuple[float, Array, Array]:
     shift = first / n
     # One sample has a mean, and no variance.
@@ -193,10 +193,11 @@ def _finish(
     with np.errstate(over="ignore", invalid="ignore"):
         correction = np.outer(shift, shift) if second.ndim == 2 else shift**2
         result = (second - n * correction) / freedom
-    # What is left of a difference of equal numbers is rounding, not variance.
+    # What is left of a difference of equal numbers is rounding, not variance. It grows with the
+    # number of terms: a row of a large weight is one of them.
     squares = second.diagonal() if second.ndim == 2 else second
     variance = result.diagonal() if second.ndim == 2 else result
-    rounding = (16 + 4 * np.sqrt(n)) * np.finfo(dtype).eps * squares / freedom
+    rounding = (16 + 4 * np.sqrt(rows.shape[0])) * np.finfo(rows.dtype).eps * squares / freedom
     vanished = np.flatnonzero((variance <= rounding) & np.isfinite(squares))
     if second.ndim == 2:
         result[vanished, vanished] = 0.0

@@ -151,12 +151,17 @@ class GaussianComponents(Components):
         Returns
         -------
         std : ndarray of shape (n_samples, n_components)
-            Larger for samples with missing values, the same for all others.
+            Larger for samples with missing values, which must be in memory, the same for all
+            others.
         """
         model = self._model()
         rows = check_new_rows(self, X, allow_nan=True)
         if has_missing(rows):
             return np.asarray(np.sqrt(model.observed_scores(*self._centred(rows)).variance))
+        if is_dask(rows):
+            # Only a pass over the rows can tell whether they have holes, which it refuses.
+            with np.errstate(over="ignore", invalid="ignore"):
+                row_densities(rows, model, self.mean_, self.scale_)
         return np.tile(model.scores_std(), (rows.shape[0], 1))
 
     def inverse_transform(self, X: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.covariance import Array, Covariance, covariance_of
-from loadstone.loadings import Loadings
+from loadstone.loadings import Loadings, Stop
 from loadstone.solvers.criterion_surface import CriterionSurface
 from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.sizes import all_needed, missed_size
@@ -28,11 +28,13 @@ def fitted_l0(
             imputed_rows(holes, fit.model, fit.location), sample_weight=holes.weights
         )[0]
     G = fit.model.loadings
+    missing = shortfall(G.shape[1], missed_size(n_components, G.shape[1]), fit.most)
     return FittedModel(
         model=fit.model,
         location=fit.location,
         searches=(Loadings(G, fit.objective, fit.objective.size, fit.stop),),
-        shortfall=shortfall(G.shape[1], missed_size(n_components, G.shape[1]), fit.most),
+        # What a search did not get to is not known to be worth nothing.
+        shortfall=None if fit.stop is Stop.CALLBACK else missing,
         told=all_needed(fit.table["n_components"], G.shape[1]),
         attributes={
             "model_variance_": model_variance(S, fit.model),

@@ -260,7 +260,7 @@ class L0Search:
             table=table,
             best=best,
             objective=descent.objective,
-            stop=descent.stop,
+            stop=Stop.CALLBACK if any(w.stopped for w in walks) else descent.stop,
             most=most_components(walk.samples),
         )
 

@@ -25,7 +25,7 @@ def row_densities(rows: Any, model: FactorModel, mean: Array, scale: Array | Non
     )
     if is_dask(rows) and np.isnan(stacked).any():
         msg = (
-            "Input X is a Dask array that contains NaN; the likelihood of samples with missing "
+            "Input X is a Dask array that contains NaN; what a model says of samples with missing "
             "values needs them in memory. Use X.compute() where it fits"
         )
         raise ValueError(msg)
