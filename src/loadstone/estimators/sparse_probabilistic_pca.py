@@ -106,7 +106,9 @@ class SparseProbabilisticPCA(GaussianComponents):
         far too high for small loadings.
     predictive_loadings_ : ndarray of shape (n_expected, n_features)
         Expected loadings ``W'`` of the posterior, none of them set to zero, of the number of
-        components with the highest evidence, which may be more than ``n_components_``.
+        components with the highest evidence. Where the search found models of more components,
+        those of all of them, each over the root of how many models there are: the mean of their
+        covariances is that of one model with the components of all.
     predictive_noise_ : float or ndarray of shape (n_features,)
         Noise around them. Densities, imputed values and draws are those of this model.
     mean_ : ndarray of shape (n_features,)

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import digamma
 
 from loadstone.solvers.factor_models.growth import Growth
-from loadstone.solvers.factor_models.predictive import predictive_model
+from loadstone.solvers.factor_models.predictive import averaged, predictive_model
 from loadstone.solvers.factor_models.rounds import update, with_law
 from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
 from small_factors import samples_from, small_data
@@ -79,3 +79,11 @@ def test_a_feature_with_a_hole_knows_its_mean_less_well():
     np.testing.assert_allclose(one.loadings, other.loadings)
     np.testing.assert_allclose(one.noise[1:], other.noise[1:])
     assert other.noise[0] == pytest.approx(one.noise[0] * (1 + 1 / 24) / (1 + 1 / 25))
+
+
+def test_the_mean_of_models_has_the_mean_of_their_covariances():
+    samples = samples_from(small_data(n=25))
+    models = [predictive_model(samples, settled(samples, noise)) for noise in ("free", "shared")]
+    wanted = sum(one.loadings @ one.loadings.T + np.diag(one.noise) for one in models) / 2
+    np.testing.assert_allclose(averaged(models).covariance(), wanted, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(averaged(models[:1]).loadings, models[0].loadings)

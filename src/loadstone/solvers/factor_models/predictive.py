@@ -14,10 +14,16 @@ spread of the loadings of feature i:
 Of all Gaussians it is the closest to the law of ``t`` (least relative entropy). Loadings that are
 hardly there enter with what they are worth; a sparse estimate takes them for zeros, and the others,
 and the noise, for known.
+
+Of ``K`` models that a sample may come from, each as likely as the others, the covariance is the mean
+of theirs. That is a factor model again, with the components of all of them:
+
+    mean_k (W_k W_k' + Psi_k) = sum_k (W_k / sqrt K)(W_k / sqrt K)' + mean_k Psi_k
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,3 +43,10 @@ def predictive_model(samples: Samples, state: State) -> FactorModel:
     spread = state.law.variances(replace(noise, precision=1.0 / noise.variance))[0].sum(axis=0)
     loadings = state.law.mean[0].T * np.sqrt(1.0 + 1.0 / samples.n_samples)
     return FactorModel(loadings, (noise.variance[0] + spread) * (1.0 + 1.0 / samples.counts))
+
+
+def averaged(models: Sequence[FactorModel]) -> FactorModel:
+    """The factor model whose covariance is the mean of those of ``models``."""
+    share = 1.0 / np.sqrt(len(models))
+    loadings = np.hstack([share * one.loadings for one in models])
+    return FactorModel(loadings, np.mean([one.noise for one in models], axis=0))

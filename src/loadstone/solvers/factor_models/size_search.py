@@ -1,7 +1,8 @@
 """Which numbers of components are tried, and which of the models found is taken.
 
-Notation: see ``growth``. The lower bound decides between numbers of components; what is said of
-new samples goes by the number with the highest evidence, see ``evidence``.
+Notation: see ``growth``. The lower bound decides between numbers of components. What is said of
+new samples goes by the number with the highest evidence, see ``evidence``, and by all larger ones
+that were found: a component that is not worth its parameters for normal data is worth something.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ class Counter:
 
 @dataclass(frozen=True)
 class Found:
-    """The chosen state, the best one of every size, and the one that new samples go by.
+    """The chosen state, the best one of every size, and those that new samples go by.
 
-    ``likeliest`` is ``None`` where that is the chosen one.
+    ``predictors`` is empty where new samples go by the chosen one.
     """
 
     state: State
     states: dict[int, State]
-    likeliest: State | None = None
+    predictors: tuple[State, ...] = ()
 
     @property
     def table(self) -> Array:
@@ -80,22 +81,24 @@ def search_any(growth: Growth, samples: Samples, counter: Counter) -> Found:
     chosen = max(best.values(), key=_bound)
     chosen = growth.pruned(samples, chosen)
     _keep(best, chosen)
-    return Found(chosen, best, likeliest(samples, best.values()) if chosen.n_components else None)
+    return Found(
+        chosen, best, from_likeliest(samples, best.values()) if chosen.n_components else ()
+    )
 
 
-def likeliest(samples: Samples, states: Iterable[State]) -> State | None:
-    """The model with the highest evidence; ``None`` where that of one of them is not known.
+def from_likeliest(samples: Samples, states: Iterable[State]) -> tuple[State, ...]:
+    """The model with the highest evidence, and those of more components.
 
-    Noise alone is not among them: the bound decides whether there is any component.
+    None where the evidence of one of them is not known. Noise alone is not among them: the bound
+    decides whether there is any component.
     """
-    best, highest = None, -np.inf
-    for state in states:
-        value = log_evidence(samples, state) if state.n_components else -np.inf
-        if value is None:
-            return None
-        if value > highest:
-            best, highest = state, value
-    return best
+    rivals = [state for state in states if state.n_components]
+    known = [log_evidence(samples, state) for state in rivals]
+    values = [value for value in known if value is not None]
+    if not values or len(values) < len(known):
+        return ()
+    fewest = rivals[int(np.argmax(values))].n_components
+    return tuple(state for state in rivals if state.n_components >= fewest)
 
 
 def _search_from_above(
@@ -134,7 +137,7 @@ def search_sizes(growth: Growth, samples: Samples, wanted: set[int], counter: Co
     candidates = [best[found] for found in sorted(reached)]
     chosen = max(candidates, key=_bound)
     several = len(candidates) > 1 and chosen.n_components
-    return Found(chosen, best, likeliest(samples, candidates) if several else None)
+    return Found(chosen, best, from_likeliest(samples, candidates) if several else ())
 
 
 def search_held_out(growth: Growth, samples: Samples, size: int, counter: Counter) -> Found:
@@ -148,7 +151,7 @@ def search_held_out(growth: Growth, samples: Samples, size: int, counter: Counte
     empty = float(found.states[0].bound[0])
     some = any(q and s.bound[0] > empty for q, s in found.states.items())
     closest = max(q for q in found.states if q <= size)
-    return replace(found, state=found.states[closest if some else 0], likeliest=None)
+    return replace(found, state=found.states[closest if some else 0], predictors=())
 
 
 def _keep(best: dict[int, State], state: State) -> None:

@@ -19,7 +19,7 @@ from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.inclusion import inclusion_probabilities
 from loadstone.solvers.factor_models.point_normal import PointNormal
-from loadstone.solvers.factor_models.predictive import predictive_model
+from loadstone.solvers.factor_models.predictive import averaged, predictive_model
 from loadstone.solvers.factor_models.rounds import POOL_EVERY, OnRound, Rounds, State, with_law
 from loadstone.solvers.factor_models.samples import IncompleteSamples, Samples, samples_of
 from loadstone.solvers.factor_models.scale_mixture import ScaleMixture
@@ -60,8 +60,8 @@ class FactorFit:
         Loadings, zero outside the support, and noise; no component at all where noise alone
         has the highest bound.
     predictive : FactorModel
-        What the posterior says of new samples, before zeros are set: of the number of components
-        with the highest evidence.
+        What the posterior says of new samples, before zeros are set: the mean of the models with
+        the highest evidence and with more components.
     location : ndarray of shape (n_features,)
         Mean relative to the column means; zero where no value is missing.
     inclusion : ndarray of shape (n_features, n_components) or None
@@ -168,12 +168,12 @@ class SparseFactors:
         rounds = Rounds(self.max_iter, (1.0 if coarse else SETTLED) * self.tol)
         state, bounds, stop = rounds(samples, found.state, counter)
         sizes = replace(found, states={**found.states, state.n_components: state}).table
-        likeliest = self._likeliest(samples, found, state, rounds)
+        predictors = self._predictors(samples, found, state, rounds)
         if self.prior != POINT_NORMAL and state.n_components:
             given = dict(self.hyperparameters or {})
             law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
             state, bounds, stop = rounds(samples, with_law(state, law), counter)
-            likeliest = state
+            predictors = (state,)
         inclusion = inclusion_probabilities(samples, state) if _tells_zeros(state.law) else None
         support = self._support(state, inclusion)
         kept = support.any(axis=1)
@@ -190,8 +190,8 @@ class SparseFactors:
         std = np.sqrt(last.law.variances(last.noise)[0]) * support[kept]
         return FactorFit(
             model=FactorModel(mean[order].T, _described_noise(self.noise, last.noise.precision[0])),
-            predictive=predictive_model(samples, likeliest),
-            location=likeliest.location[0],
+            predictive=averaged([predictive_model(samples, one) for one in predictors]),
+            location=np.mean([one.location[0] for one in predictors], axis=0),
             inclusion=None if inclusion is None else inclusion[kept][order].T,
             loadings_std=std[order].T,
             lower_bound=float(state.bound[0]),
@@ -204,11 +204,14 @@ class SparseFactors:
             most=most_components(samples),
         )
 
-    def _likeliest(self, samples: Samples, found: Found, state: State, rounds: Rounds) -> State:
-        """The model with the highest evidence, settled as well as the chosen ``state`` is."""
-        if found.likeliest is None or found.likeliest.n_components == state.n_components:
-            return state
-        return rounds(samples, found.likeliest)[0]
+    def _predictors(
+        self, samples: Samples, found: Found, state: State, rounds: Rounds
+    ) -> tuple[State, ...]:
+        """The models that new samples go by, settled as well as the chosen ``state`` is."""
+        return tuple(
+            state if one.n_components == state.n_components else rounds(samples, one)[0]
+            for one in found.predictors or (state,)
+        )
 
     def _judged(self, samples: Samples, bounds: Array, stop: Stop) -> Stop:
         """``stop``, where the digits beyond ``tol`` that settling asks for do not count."""
