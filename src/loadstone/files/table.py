@@ -210,8 +210,8 @@ def transposed(table: Table, *, described: bool = False) -> Table:
     if table.columns and not described:
         msg = (
             "a table with columns that are not numbers cannot be turned round: "
-            f"{listed(table.columns)}; take them out of the file, or say index='NAME' of the one that "
-            "names the features"
+            f"{listed(table.columns)}; drop={','.join(list(table.columns)[:6])!r} leaves them out, and "
+            "index='NAME' is for the one that names the features"
         )
         raise TableError(msg)
     X = table.X.T.tocsr() if sparse.issparse(table.X) else np.ascontiguousarray(table.X.T)
