@@ -2,7 +2,9 @@
 
 from types import SimpleNamespace
 
+import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_wine
@@ -19,6 +21,7 @@ from loadstone.plotting import (
     plot_support_overlap,
     plot_variance_path,
 )
+from loadstone.plotting.style import COLOURS, MUTED
 
 
 @pytest.fixture(scope="module")
@@ -216,3 +219,20 @@ def test_convergence_of_a_joint_search_and_its_bounds():
     assert [line.get_linestyle() for line in plot_convergence(bounded).lines] == ["-", ":", "-"]
     with pytest.raises(ValueError, match="nothing to draw"):
         plot_convergence(fitted(components_=np.eye(2)))
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT, ""])
+def test_samples_without_a_label_are_grey_and_of_no_class(model, wine, nothing):
+    labels = [nothing if i % 10 == 0 else kind for i, kind in enumerate("ab" * 89)]
+    ax = plot_scores(model, wine.data, labels=labels)
+    assert labels_of(ax) == ["unlabelled (18)", "a (71)", "b (89)"]
+    grey, first = (points.get_facecolor()[0][:3] for points in ax.collections[:2])
+    np.testing.assert_allclose(grey, mpl.colors.to_rgb(MUTED))
+    np.testing.assert_allclose(first, mpl.colors.to_rgb(COLOURS[0]))
+    many = [None if i == 5 else i for i in range(178)]
+    assert labels_of(plot_scores(model, wine.data, labels=many)) == [
+        "unlabelled (1)",
+        "177 classes",
+    ]
+    codes = np.array([np.nan if i % 2 else 1.0 for i in range(178)])
+    assert labels_of(plot_scores(model, wine.data, labels=codes)) == ["unlabelled (89)", "1.0 (89)"]

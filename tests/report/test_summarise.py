@@ -246,3 +246,12 @@ def test_no_component_is_an_answer(estimator):
     # Files of arrays hold the shape as one.
     assert build_report(model, X, image_shape=np.array([2, 3]), feature_axis=range(6)).html == page
     assert "found that noise alone describes the data best" in page
+
+
+def test_missing_labels_are_empty_and_words_are_not(model, wine):
+    labels = pd.Series([None, "a", np.nan, "None", "nan", pd.NA] + ["b"] * 172, dtype=object)
+    told = summarise(model, wine.data, labels=labels)["scores"]["labels"]
+    assert told[:7] == ["", "a", "", "None", "nan", "", "b"]
+    categories = pd.Series(["b", None] * 89, dtype="category")
+    told = summarise(model, wine.data, labels=categories)["scores"]["labels"]
+    assert told[:2] == ["b", ""]

@@ -31,7 +31,7 @@ class Table:
     feature_columns : dict of str to ndarray
         What the file says of the features: one value per feature.
     labels : ndarray of str or None
-        Classes of the samples.
+        Classes of the samples, empty for those without one.
     labels_name : str or None
         The column they come from.
     notes : tuple of str
