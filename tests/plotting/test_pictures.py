@@ -11,7 +11,15 @@ from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from loadstone import NSPCA, ElasticNetPCA, SparseNoisyPCA, SparsePCA, cardinality_path
+from loadstone import (
+    EMPCA,
+    NSPCA,
+    ElasticNetPCA,
+    GreedyPCA,
+    SparseNoisyPCA,
+    SparsePCA,
+    cardinality_path,
+)
 from loadstone.plotting import (
     plot_biplot,
     plot_convergence,
@@ -206,6 +214,28 @@ def test_a_trace_of_all_components_is_called_that(joint, wine):
     assert ax.get_ylabel() == "objective"
     (line,) = ax.lines
     np.testing.assert_allclose(line.get_ydata(), joint.objective_[0])
+
+
+@pytest.mark.parametrize(
+    ("single", "said"),
+    [
+        (NSPCA(1), "objective"),
+        (SparsePCA(1, n_nonzero=3, objective="recovery"), "objective"),
+        (SparsePCA(1, n_nonzero=3), "variance"),
+        (GreedyPCA(1, n_nonzero=3), "variance"),
+        (EMPCA(1, n_nonzero=3), "variance"),
+    ],
+    ids=str,
+)
+def test_the_trace_of_a_single_component_is_called_what_it_is(single, said, wine):
+    single = clone(single).set_params(standardize=True).fit(wine.data)
+    ax = plot_convergence(single)
+    assert labels_of(ax) == ["component 1"]
+    assert ax.get_ylabel() == said
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
+    assert ticks
+    assert ticks == [round(tick) for tick in ticks]
 
 
 def test_convergence_of_a_joint_search_and_its_bounds():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -129,6 +130,22 @@ def upper_bounds_of(fitted: Any) -> Any:
         bounds = [getattr(c, "upper_bound", np.nan) for c in certificates]
     bounds = np.atleast_1d(np.asarray(bounds, dtype=np.float64))
     return bounds if np.isfinite(bounds).any() else None
+
+
+def is_of_all(estimator: Any, traces: Sequence[Any]) -> bool:
+    """Whether searches went for something that components have together, not for the variance of each.
+
+    Of a single component the number of traces does not tell, but the method does.
+    """
+    from loadstone.estimators.base import Components
+    from loadstone.estimators.sequential import SequentialComponents
+
+    if len(traces) != len(estimator.components_):
+        return True
+    if len(traces) > 1 or not isinstance(estimator, Components):
+        return False
+    alone = isinstance(estimator, SequentialComponents)
+    return not alone or getattr(estimator, "objective", "variance") != "variance"
 
 
 def pca_variance_of(path: Any) -> float | None:
