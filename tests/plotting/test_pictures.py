@@ -216,6 +216,24 @@ def test_a_trace_of_all_components_is_called_that(joint, wine):
     np.testing.assert_allclose(line.get_ydata(), joint.objective_[0])
 
 
+@pytest.mark.parametrize("standardize", [False, True])
+def test_scree_of_a_weighted_fit_is_beside_weighted_pca(standardize, wine):
+    X = wine.data.to_numpy() / wine.data.to_numpy().std(axis=0) * np.linspace(1, 2, 13)
+    weights = np.random.default_rng(0).integers(0, 4, len(X)) + 5 * (wine.target == 1)
+    # A whole weight is that many samples of one kind.
+    repeated = np.repeat(X, weights, axis=0)
+    if standardize:
+        repeated = StandardScaler().fit_transform(repeated)
+    expected = 100 * PCA(2).fit(repeated).explained_variance_ratio_
+    model = SparsePCA(2, n_nonzero=4, standardize=standardize).fit(X, sample_weight=weights)
+    ax = plot_scree(model, X, sample_weight=list(weights))
+    np.testing.assert_allclose([b.get_height() for b in ax.patches][2:], expected, rtol=1e-4)
+    unweighted = plot_scree(model, X)
+    assert not np.allclose([b.get_height() for b in unweighted.patches][2:], expected, rtol=0.02)
+    with pytest.raises(ValueError, match="weight"):
+        plot_scree(model, X, sample_weight=weights[:9])
+
+
 @pytest.mark.parametrize(
     ("single", "said"),
     [

@@ -84,7 +84,7 @@ def ranked_features(loadings: Any) -> Any:
 def covariance_behind(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     """The covariance of ``X``, which is centred, and scaled where the estimator scales."""
     from loadstone.covariance import SampleCovariance, covariance_of
-    from loadstone.covariance.checks import refuse_not_finite
+    from loadstone.covariance.checks import check_weights, refuse_not_finite
     from loadstone.estimators.checks import check_new_rows
 
     scaled = getattr(estimator, "scale_", None) is not None
@@ -97,7 +97,7 @@ def covariance_behind(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     S, moments = covariance_of(
         rows,
         standardize=scaled,
-        sample_weight=sample_weight,
+        sample_weight=check_weights(sample_weight, rows),
         n_products=20 * estimator.components_.shape[0],
     )
     refuse_not_finite(moments.mean, moments.variance, None, seen=True)
@@ -114,9 +114,9 @@ def pca_pairs(S: Any, n_components: int) -> tuple[Any, Any]:
     return values, np.asarray(vectors, dtype=np.float64)
 
 
-def pca_variances(estimator: Any, X: Any) -> Any:
+def pca_variances(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     """Variances of as many plain principal components of ``X``, largest first."""
-    S = covariance_behind(estimator, X)
+    S = covariance_behind(estimator, X, sample_weight)
     return pca_pairs(S, estimator.components_.shape[0])[0]
 
 
