@@ -174,6 +174,11 @@ MISTAKES = {
         2,
         ["--feature-axis names", "pictures in the report", "leave out one of the two"],
     ),
+    "a_path_over_one_feature": (
+        ["path", "wine.csv", "--columns", "ash"],
+        4,
+        ["wine.csv has 1 feature, ash", "numbers of features", "--columns, with at least 2"],
+    ),
     "a_number_that_is_none": ([*FIT, "--seed", "one"], 2, ["--seed one", "integer", "--help"]),
 }
 
