@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import loadstone
+
 
 def test_prints_named_loadings_beside_pca_and_saves_a_picture(run, tmp_path):
     result = run("demo")
@@ -54,15 +56,31 @@ def test_quiet_prints_nothing(run):
     assert (result.exit_code, result.output) == (0, "")
 
 
+SCRIPT = "from loadstone.cli import main; main()"
+MODULE = "import runpy; runpy.run_module('loadstone', run_name='__main__', alter_sys=True)"
+
+
+@pytest.mark.parametrize("start", [SCRIPT, MODULE])
 @pytest.mark.parametrize("missing", ["typer", "rich"])
-def test_without_the_extra_one_sentence_says_what_to_install(missing):
-    code = f"import sys; sys.modules[{missing!r}] = None\nfrom loadstone.cli import main\nmain()"
+def test_without_the_extra_one_sentence_says_what_to_install(missing, start):
+    code = f"import sys; sys.modules[{missing!r}] = None\n{start}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert (
         done.stderr.strip()
         == f"The loadstone command needs {missing}: pip install 'loadstone[cli]'"
     )
+
+
+def test_the_package_as_a_module_is_the_command_line():
+    command = [sys.executable, "-m", "loadstone"]
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"loadstone {loadstone.__version__}"
+    done = subprocess.run(
+        [*command, "fit", "none.csv"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert "there is no file none.csv" in done.stderr
 
 
 def test_a_full_disk_leaves_nothing(run, full_disk, nothing_left):

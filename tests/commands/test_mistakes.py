@@ -164,6 +164,21 @@ MISTAKES = {
         ["signed.csv", "13 and 2 features", "same features"],
     ),
     "a_word_too_few": (["datasets", "show"], 2, ["Missing", "loadstone datasets show --help"]),
+    "an_image_without_a_report": (
+        [*FIT, "--image-shape", "1x13", "--no-report"],
+        2,
+        ["--image-shape 1x13", "pictures in the report", "leave out one of the two"],
+    ),
+    "an_axis_without_a_report": (
+        [*FIT, "--feature-axis", "names", "--no-report"],
+        2,
+        ["--feature-axis names", "pictures in the report", "leave out one of the two"],
+    ),
+    "a_path_over_one_feature": (
+        ["path", "wine.csv", "--columns", "ash"],
+        4,
+        ["wine.csv has 1 feature, ash", "numbers of features", "--columns, with at least 2"],
+    ),
     "a_number_that_is_none": ([*FIT, "--seed", "one"], 2, ["--seed one", "integer", "--help"]),
 }
 

@@ -90,6 +90,18 @@ def test_fit_with_a_path_puts_a_slider_into_the_report(run, wine_csv, tmp_path):
     assert re.search(r'"n_nonzeros": ?\[1, ?2, ?3', page)
 
 
+@pytest.mark.parametrize("of_rows", [True, False])
+def test_a_path_that_nobody_would_see_is_refused(of_rows, run, wine_csv, tmp_path):
+    if not of_rows:
+        run("covariance", wine_csv, "-o", "wine.npz")
+    arguments = ("fit", wine_csv if of_rows else "wine.npz", "--path", "--no-report", "-o", "out")
+    refused = run(*arguments)
+    assert refused.exit_code == 2
+    assert "leave out --no-report, add --json, or run loadstone path" in refused.stderr
+    assert not (tmp_path / "out").exists()
+    assert json.loads(run(*arguments, "--json", "-c", 1).stdout)["path"]["values"]
+
+
 @pytest.mark.parametrize("effort", ["instant", "full"])
 def test_fit_certifies_the_path_too(effort, run, wine_csv):
     arguments = ("--path", "--standardize", "--json", "-c", 1, "--no-report", "--force")

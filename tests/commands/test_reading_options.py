@@ -77,3 +77,12 @@ def test_notes_are_in_the_words_of_the_shell(run, tmp_path):
     assert "could serve as labels with --labels NAME: u, v" in said
     assert "look like identifiers: batch_no; --drop batch_no leaves them out" in said
     assert "--drop batch_no leaves them out" in (tmp_path / "out/report.html").read_text()
+
+
+def test_missing_labels_are_empty_cells(run, tmp_path):
+    rows = "".join(f"{kind},{i},{i * i % 7}\n" for i, kind in enumerate(["x", "", "y"] * 5))
+    (tmp_path / "t.csv").write_text(f"kind,a,b\n{rows}")
+    result = run("fit", "t.csv", "--labels", "kind", "-c", 1, "-o", "out")
+    assert result.exit_code == 0, result.output
+    assert "gives no class to 5 sample(s)" in result.stderr
+    assert (tmp_path / "out/scores.csv").read_text().splitlines()[2].startswith("2,,")

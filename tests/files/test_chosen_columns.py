@@ -122,3 +122,57 @@ def test_rows_of_a_transposed_table_are_named_by_its_index(tmp_path):
     table = read_table(tmp_path / "t.csv", transpose=True, index="gene", drop="B")
     assert list(table.feature_names) == ["A", "C"]
     assert list(table.sample_names) == ["chip", "s1", "s2", "s3"]
+
+
+COUNTS = (
+    '# Program:featureCounts v2.0.3; Command:"featureCounts" "-a" "genes.gtf" "s1.bam" "s2.bam"\n'
+    "Geneid\tChr\tStart\tEnd\tStrand\tLength\ts1.bam\ts2.bam\ts3.bam\n"
+    "g1\tchr1;chr1\t11;90\t50;99\t+;+\t48\t5\t0\t2\n"
+    "g2\tchr1\t200\t300\t-\t101\t7\t1\t9\n"
+    "Length\tchr2\t10\t35\t+\t26\t0\t4\t3\n"
+    "g4\tchr2\t80\t95\t-\t16\t8\t6\t1\n"
+)
+TEXTS = "Chr,Start,End,Strand"
+
+
+@pytest.mark.parametrize("drop", [f"{TEXTS},Len*", [*TEXTS.split(","), "Len*"], "S*,*h*,En?"])
+def test_columns_of_a_transposed_table_that_are_no_samples_may_be_left_out(drop, tmp_path):
+    (tmp_path / "t.txt").write_text(COUNTS.replace("Length\tchr2", "g3\tchr2"))
+    table = read_table(tmp_path / "t.txt", transpose=True, drop=drop)
+    assert list(table.sample_names) == ["s1.bam", "s2.bam", "s3.bam"]
+    np.testing.assert_array_equal(table.X, [[5, 7, 0, 8], [0, 1, 4, 6], [2, 9, 3, 1]])
+    assert any(note.startswith("left out, no samples: ") for note in table.notes)
+
+
+def test_a_feature_comes_before_a_column_of_its_name(tmp_path):
+    (tmp_path / "t.txt").write_text(COUNTS)
+    table = read_table(tmp_path / "t.txt", transpose=True, drop=f"{TEXTS},Length,g1")
+    assert list(table.feature_names) == ["g2", "g4"]
+    assert list(table.sample_names) == ["Length", "s1.bam", "s2.bam", "s3.bam"]
+
+
+def test_sentences_lead_to_the_columns_that_are_no_samples(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text(COUNTS)
+    with pytest.raises(TableError, match=f"Strand; drop='{TEXTS}' leaves them out"):
+        read_table(path, transpose=True)
+    table = read_table(path, transpose=True, drop=TEXTS)
+    assert (
+        "samples that look like descriptions of features: Length; drop='Length' leaves them out"
+        in table.notes
+    )
+    for drop, match in [
+        ("Chr:Length", "range of columns, .* one by one"),
+        (f"{TEXTS},Lengt", "'Lengt' is a name that no column has; did you mean 'Length'"),
+        (f"{TEXTS},*.bam,L?ngth*", "leaves no column"),
+    ]:
+        (tmp_path / "t.txt").write_text(COUNTS.replace("Length\tchr2", "g3\tchr2"))
+        with pytest.raises(ColumnError, match=match):
+            read_table(path, transpose=True, drop=drop)
+
+
+def test_arrays_that_are_turned_have_no_columns_to_leave_out(tmp_path):
+    np.save(tmp_path / "t.npy", np.arange(12.0).reshape(3, 4) ** 2)
+    assert read_table(tmp_path / "t.npy", transpose=True, drop="x2").X.shape == (4, 2)
+    with pytest.raises(ColumnError, match="'x3' is a name that no column has"):
+        read_table(tmp_path / "t.npy", transpose=True, drop="x3")

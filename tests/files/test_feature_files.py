@@ -118,7 +118,7 @@ def turned_file(folder):
 
 def test_text_columns_of_a_turned_table_describe_its_features(tmp_path):
     path = turned_file(tmp_path)
-    with pytest.raises(TableError, match="cannot be turned round: family; take them out"):
+    with pytest.raises(TableError, match="cannot be turned round: family; drop='family' leaves"):
         read_table(path, transpose=True)
     table = read_table(path, transpose=True, described=True)
     assert table.X.shape == (3, 3)

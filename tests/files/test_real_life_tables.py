@@ -274,6 +274,50 @@ def test_blanks_titles_and_remarks(text, tmp_path):
     assert list(table.feature_names) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(
+    ("header", "n_above"),
+    [("a{}b{}c", 0), ("by Anna, in May\na{}b{}c", 1), ("by Anna\non Monday\na{}b{}c", 2)],
+)
+@pytest.mark.parametrize("delimiter", [" ", ",", ";", "\t", ", "])
+@pytest.mark.parametrize("n", [2, 9])
+def test_what_savetxt_writes(n, delimiter, header, n_above, tmp_path):
+    X = np.random.default_rng(n).normal(size=(n, 3))
+    header = header.format(delimiter, delimiter)
+    np.savetxt(tmp_path / "t.csv", X, delimiter=delimiter, header=header)
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_allclose(table.X, X, rtol=1e-14)
+    assert list(table.feature_names) == ["a", "b", "c"]
+    assert table.sample_names is None
+    above = ", ".join(f"# {line}" for line in header.split("\n")[:n_above])
+    assert table.notes == ((f"left out above the table: {above}",) if n_above else ())
+
+
+def test_names_without_their_mark_have_roles(tmp_path):
+    text = "# kind,a,b\n007,1,2\n008,2,1\n007,4,9\n"
+    (tmp_path / "t.csv").write_text(text)
+    assert list(read_table(tmp_path / "t.csv", labels="kind").labels) == ["007", "008", "007"]
+    (tmp_path / "t.txt").write_text(text.replace(",", " "))
+    assert list(read_table(tmp_path / "t.txt", labels="kind").labels) == ["007", "008", "007"]
+    (tmp_path / "t.csv").write_text('"# a","b, c",d\n1,2,3,\n2,1,4,\n4,9,5,\n')
+    assert list(read_table(tmp_path / "t.csv").feature_names) == ["a", "b, c", "d"]
+
+
+@pytest.mark.parametrize("first", ["# of rooms", "#rooms", "#"])
+def test_a_mark_that_belongs_to_a_name_stays(first, tmp_path):
+    (tmp_path / "t.csv").write_text(f"{first},b\n3,2.5\n7,1.5\n5,4\n")
+    table = read_table(tmp_path / "t.csv", index="none")
+    assert list(table.feature_names) == [first, "b"]
+
+
+@pytest.mark.parametrize("remark", ["of it all", "counts by hand of all in May", "x"])
+def test_remarks_above_numbers_between_blanks(remark, tmp_path):
+    (tmp_path / "t.txt").write_text(f"# {remark}\n1 2 3\n2 1 4\n4 9 5\n")
+    table = read_table(tmp_path / "t.txt")
+    np.testing.assert_array_equal(table.X, [[1, 2, 3], [2, 1, 4], [4, 9, 5]])
+    assert table.feature_names is None
+    assert table.notes == (f"left out above the table: # {remark}",)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_of_many_columns_written_alike_a_few_are_told(ending, tmp_path):
     cells = {f"{500 + i} nm": ["0,1", "0,2", "n.d.", "0,4", "0,5", "7,0"] for i in range(40)}

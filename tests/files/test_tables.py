@@ -291,3 +291,43 @@ def test_a_line_may_be_longer_than_a_cell(tmp_path):
     table = read_table(text(tmp_path / "wide.csv", "\n".join([",".join(names), *rows])))
     assert table.X.shape == (3, 9000)
     assert list(table.feature_names) == names
+
+
+def written_with_missing_labels(folder, kind):
+    frame = pd.DataFrame({"kind": ["x", None, "y", "x", "y", None], "a": [1.0, 2, 4, 3, 5, 9]})
+    path = folder / f"t.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif kind == "dta":
+        frame.to_stata(path, write_index=False)
+    elif kind == "npz":
+        codes = np.array([1, np.nan, 2, 1, 2, np.nan])
+        np.savez(path, X=frame[["a"]].to_numpy(), y=codes)
+    elif kind == "h5ad":
+        anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+        obs = frame[["kind"]].astype("category").set_axis(list("rstuvw"))
+        anndata.AnnData(frame[["a"]].to_numpy(), obs=obs).write_h5ad(path)
+    else:
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pyarrow")
+        frame.to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "dta", "npz", "h5ad", "parquet"])
+def test_samples_without_a_label_are_of_no_class(kind, asked, tmp_path):
+    path = written_with_missing_labels(tmp_path, kind)
+    column, x, y = ("y", "1.0", "2.0") if kind == "npz" else ("kind", "x", "y")
+    table = read_table(path, labels=column if asked else None)
+    assert list(table.labels) == [x, "", y, x, y, ""]
+    assert any("gives no class to 2 sample(s)" in note for note in table.notes)
+
+
+def test_numbers_as_labels_may_be_missing(tmp_path):
+    table = read_table(text(tmp_path / "t.csv", "kind,a\n1,1\n,2\n2,4\n1,3\n"), labels="kind")
+    assert list(table.labels) == ["1", "", "2", "1"]
+    table = read_table(text(tmp_path / "t.csv", "a,s1,s2,s3\nk,1,,2.5\ng,1,2,3\nh,4,6,5\n"),
+                       transpose=True, labels="k")  # fmt: skip
+    assert list(table.labels) == ["1", "", "2.5"]

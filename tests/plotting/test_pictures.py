@@ -2,14 +2,24 @@
 
 from types import SimpleNamespace
 
+import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from loadstone import NSPCA, ElasticNetPCA, SparseNoisyPCA, SparsePCA, cardinality_path
+from loadstone import (
+    EMPCA,
+    NSPCA,
+    ElasticNetPCA,
+    GreedyPCA,
+    SparseNoisyPCA,
+    SparsePCA,
+    cardinality_path,
+)
 from loadstone.plotting import (
     plot_biplot,
     plot_convergence,
@@ -19,6 +29,7 @@ from loadstone.plotting import (
     plot_support_overlap,
     plot_variance_path,
 )
+from loadstone.plotting.style import COLOURS, MUTED
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +216,46 @@ def test_a_trace_of_all_components_is_called_that(joint, wine):
     np.testing.assert_allclose(line.get_ydata(), joint.objective_[0])
 
 
+@pytest.mark.parametrize("standardize", [False, True])
+def test_scree_of_a_weighted_fit_is_beside_weighted_pca(standardize, wine):
+    X = wine.data.to_numpy() / wine.data.to_numpy().std(axis=0) * np.linspace(1, 2, 13)
+    weights = np.random.default_rng(0).integers(0, 4, len(X)) + 5 * (wine.target == 1)
+    # A whole weight is that many samples of one kind.
+    repeated = np.repeat(X, weights, axis=0)
+    if standardize:
+        repeated = StandardScaler().fit_transform(repeated)
+    expected = 100 * PCA(2).fit(repeated).explained_variance_ratio_
+    model = SparsePCA(2, n_nonzero=4, standardize=standardize).fit(X, sample_weight=weights)
+    ax = plot_scree(model, X, sample_weight=list(weights))
+    np.testing.assert_allclose([b.get_height() for b in ax.patches][2:], expected, rtol=1e-4)
+    unweighted = plot_scree(model, X)
+    assert not np.allclose([b.get_height() for b in unweighted.patches][2:], expected, rtol=0.02)
+    with pytest.raises(ValueError, match="weight"):
+        plot_scree(model, X, sample_weight=weights[:9])
+
+
+@pytest.mark.parametrize(
+    ("single", "said"),
+    [
+        (NSPCA(1), "objective"),
+        (SparsePCA(1, n_nonzero=3, objective="recovery"), "objective"),
+        (SparsePCA(1, n_nonzero=3), "variance"),
+        (GreedyPCA(1, n_nonzero=3), "variance"),
+        (EMPCA(1, n_nonzero=3), "variance"),
+    ],
+    ids=str,
+)
+def test_the_trace_of_a_single_component_is_called_what_it_is(single, said, wine):
+    single = clone(single).set_params(standardize=True).fit(wine.data)
+    ax = plot_convergence(single)
+    assert labels_of(ax) == ["component 1"]
+    assert ax.get_ylabel() == said
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
+    assert ticks
+    assert ticks == [round(tick) for tick in ticks]
+
+
 def test_convergence_of_a_joint_search_and_its_bounds():
     joint = fitted(components_=np.eye(2), objective_=[1.0, 2.0, 3.0])
     ax = plot_convergence(joint)
@@ -216,3 +267,20 @@ def test_convergence_of_a_joint_search_and_its_bounds():
     assert [line.get_linestyle() for line in plot_convergence(bounded).lines] == ["-", ":", "-"]
     with pytest.raises(ValueError, match="nothing to draw"):
         plot_convergence(fitted(components_=np.eye(2)))
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT, ""])
+def test_samples_without_a_label_are_grey_and_of_no_class(model, wine, nothing):
+    labels = [nothing if i % 10 == 0 else kind for i, kind in enumerate("ab" * 89)]
+    ax = plot_scores(model, wine.data, labels=labels)
+    assert labels_of(ax) == ["unlabelled (18)", "a (71)", "b (89)"]
+    grey, first = (points.get_facecolor()[0][:3] for points in ax.collections[:2])
+    np.testing.assert_allclose(grey, mpl.colors.to_rgb(MUTED))
+    np.testing.assert_allclose(first, mpl.colors.to_rgb(COLOURS[0]))
+    many = [None if i == 5 else i for i in range(178)]
+    assert labels_of(plot_scores(model, wine.data, labels=many)) == [
+        "unlabelled (1)",
+        "177 classes",
+    ]
+    codes = np.array([np.nan if i % 2 else 1.0 for i in range(178)])
+    assert labels_of(plot_scores(model, wine.data, labels=codes)) == ["unlabelled (89)", "1.0 (89)"]

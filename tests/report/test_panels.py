@@ -274,3 +274,17 @@ def test_embedded_numbers_come_back(wine):
         again = made.middle + made.half * codes / 32767
         np.testing.assert_allclose(again, values, atol=8.25 / 32767)
     assert again[-1] == 0
+
+
+def test_samples_without_a_class_are_grey_and_can_be_hidden(opened, model, wine):
+    labels = [None if i % 2 else str(kind) for i, kind in enumerate(wine.target)]
+    page = opened(loadstone.report(model, wine.data, labels))
+    fills = page.attributes("#scores .sample", "fill")
+    assert fills.count("var(--quiet)") == 89
+    assert page.text("#classes").split() == ["0", "1", "2", "unlabelled"]
+    assert page.count("#scores polyline") == 3
+    assert "(unlabelled): " in tips(page, "#scores .sample")[1]
+    page.click("#classes button:last-child")
+    assert page.count("#scores .sample") == 89
+    assert "var(--quiet)" not in page.attributes("#scores .sample", "fill")
+    assert page.errors() == []

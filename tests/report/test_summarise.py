@@ -7,11 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from loadstone import (
+    EMPCA,
+    NSPCA,
     SparseNoisyPCA,
     SparsePCA,
     SparseProbabilisticPCA,
@@ -20,6 +23,8 @@ from loadstone import (
 )
 from loadstone.report import build_report
 from loadstone.report import summarise as module_function
+from loadstone.report.facts import gather
+from loadstone.report.figures.traces import traces
 from loadstone.report.headline import floor_percent, grouped, headline_of, percent
 from loadstone.report.summarise import MAX_LOADINGS, MAX_SAMPLES
 
@@ -246,3 +251,30 @@ def test_no_component_is_an_answer(estimator):
     # Files of arrays hold the shape as one.
     assert build_report(model, X, image_shape=np.array([2, 3]), feature_axis=range(6)).html == page
     assert "found that noise alone describes the data best" in page
+
+
+def test_missing_labels_are_empty_and_words_are_not(model, wine):
+    labels = pd.Series([None, "a", np.nan, "None", "nan", pd.NA] + ["b"] * 172, dtype=object)
+    told = summarise(model, wine.data, labels=labels)["scores"]["labels"]
+    assert told[:7] == ["", "a", "", "None", "nan", "", "b"]
+    categories = pd.Series(["b", None] * 89, dtype="category")
+    told = summarise(model, wine.data, labels=categories)["scores"]["labels"]
+    assert told[:2] == ["b", ""]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "joint"),
+    [
+        (NSPCA(2), True),
+        (NSPCA(1), True),
+        (SparsePCA(1, n_nonzero=3, objective="recovery"), True),
+        (EMPCA(2, n_nonzero=3), False),
+        (EMPCA(1, n_nonzero=3), False),
+    ],
+    ids=str,
+)
+def test_a_trace_of_the_report_says_whose_it_is(estimator, joint, wine):
+    model = clone(estimator).set_params(standardize=True).fit(wine.data)
+    found = traces(gather(model, wine.data))
+    assert found is not None
+    assert found.joint == joint

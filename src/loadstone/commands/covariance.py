@@ -75,7 +75,7 @@ def _summed_up(reading: Reading) -> tuple[SampleCovariance, tuple[str, ...]]:
 def fit_covariance(terminal: Terminal, request: Request) -> None:
     """``loadstone fit`` of a saved covariance: loadings, model and report, but no scores."""
     _refuse_options_for_rows(request.reading)
-    request.restriction.refuse_conflicts(request.options, with_path=request.with_path)
+    request.refuse_conflicts(as_json=terminal.as_json)
     refuse_results(request.folder, force=request.force, inputs=request.files)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")

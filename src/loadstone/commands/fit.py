@@ -66,10 +66,24 @@ class Request:
         """How hard to prove something."""
         return self.options.get("certify", False)
 
+    def refuse_conflicts(self, *, as_json: bool) -> None:
+        """Raise where options contradict each other; no file has been read yet."""
+        self.restriction.refuse_conflicts(self.options, with_path=self.with_path)
+        if self.with_report:
+            return
+        if self.with_path and not as_json:
+            # The folder has no file for it, so that a long computation would be lost.
+            msg = (
+                "--path is shown by the report and by --json, and --no-report leaves nothing to see of "
+                "it; leave out --no-report, add --json, or run loadstone path"
+            )
+            raise OptionError(msg)
+        self.pictures.refuse_no_report()
+
 
 def fit(terminal: Terminal, request: Request) -> None:
     """Read, fit, write, and say what was found."""
-    request.restriction.refuse_conflicts(request.options, with_path=request.with_path)
+    request.refuse_conflicts(as_json=terminal.as_json)
     refuse_results(request.folder, force=request.force, inputs=request.files)
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {request.reading.file.name}")

@@ -59,7 +59,10 @@ Columns = Annotated[
 Drop = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAMES", help="Features to leave out, named likewise.", rich_help_panel=FILES
+        metavar="NAMES",
+        help="Features to leave out, named likewise; with --transpose also columns that are no "
+        "samples, by name or pattern.",
+        rich_help_panel=FILES,
     ),
 ]
 Index = Annotated[

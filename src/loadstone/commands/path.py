@@ -12,8 +12,10 @@ from loadstone.commands.outputs import refuse_results, write_together
 from loadstone.commands.progress import stages
 from loadstone.commands.reading import Reading, named
 from loadstone.commands.terminal import Terminal, bar
-from loadstone.files.errors import OptionError
+from loadstone.files.column_names import names_of
+from loadstone.files.errors import OptionError, TableError
 from loadstone.files.spreadsheet import write_csv
+from loadstone.files.table import Table
 from loadstone.report.headline import percent
 
 #: Rows the terminal shows; the file has all.
@@ -44,6 +46,7 @@ def path(
     with stages(terminal.err, quiet=terminal.quiet) as steps:
         steps.next(f"Reading {reading.file.name}")
         table = reading.table()
+        _refuse_one_feature(table, reading.file)
         for note in (*table.notes, *units_note(table.X, options)):
             terminal.note(f"note: {note}")
         steps.next("Following the path")
@@ -72,6 +75,16 @@ def path(
             "files": [str(file) for file in written],
         },
     )
+
+
+def _refuse_one_feature(table: Table, file: Path) -> None:
+    """Say that there is nothing to follow before it is followed."""
+    if table.X.shape[1] == 1:
+        msg = (
+            f"{file.name} has 1 feature, {names_of(table)[0]}, and a path goes over numbers of features; "
+            "give a file, or --columns, with at least 2"
+        )
+        raise TableError(msg)
 
 
 def _draw(found: Any, size: int, picture: Path) -> None:

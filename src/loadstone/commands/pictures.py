@@ -28,6 +28,16 @@ class Pictures:
         """What is read for them; 'names' is no file, and does no harm here."""
         return [] if self.feature_axis is None else [Path(self.feature_axis)]
 
+    def refuse_no_report(self) -> None:
+        """Say that nothing is drawn where no report is written."""
+        for option, value in vars(self).items():
+            if value is not None:
+                msg = (
+                    f"--{option.replace('_', '-')} {value} is about pictures in the report, which "
+                    "--no-report leaves out; leave out one of the two"
+                )
+                raise OptionError(msg)
+
     def of(self, names: Any, n_features: int) -> dict[str, Any]:
         """The arguments of :func:`loadstone.report` for so many features with these names."""
         return {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.files.classes import classes_of
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, memory_limit, refuse_table
 from loadstone.files.npy_arrays import read_archive, read_array, read_header
@@ -92,7 +93,7 @@ def _spelled(values: Any, names: Any) -> Any:
     codes = values.dtype.kind in "iu" and values.size and values.min() >= 0
     if codes and names is not None and names.ndim == 1 and values.max() < names.size:
         values = names[values]
-    return values.astype(str).astype(object)
+    return classes_of(values)
 
 
 def _fitting(names: Any, length: int) -> Any:

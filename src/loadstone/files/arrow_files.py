@@ -24,7 +24,7 @@ from loadstone.files.text_tables import may_name_rows
 #: What a text takes beside its letters.
 _OBJECT_BYTES = 64
 #: An empty cell among words.
-_NOTHING = "nan"
+_NOTHING = ""
 #: What is told of a column that holds more than one value in a cell.
 _NESTED = "holds lists or records"
 

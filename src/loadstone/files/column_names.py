@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +49,11 @@ def chosen(
 
 def names_of(table: Table) -> list[str]:
     """The features as the results call them: ``x0``, ``x1``, ... where the file has no names."""
-    if table.feature_names is None:
-        return [f"x{i}" for i in range(table.X.shape[1])]
-    return [str(name) for name in table.feature_names]
+    return _or_numbered(table.feature_names, table.X.shape[1])
+
+
+def _or_numbered(names: Any, n: int) -> list[str]:
+    return [f"x{i}" for i in range(n)] if names is None else [str(name) for name in names]
 
 
 def matching(names: Sequence[str], asked: Sequence[str] | str, option: str) -> NDArray[np.bool_]:
@@ -70,18 +73,75 @@ def matching(names: Sequence[str], asked: Sequence[str] | str, option: str) -> N
     -------
     ndarray of bool
     """
-    place = {name: i for i, name in enumerate(names)}
+    place = _places(names)
     found = np.zeros(len(names), dtype=bool)
+    for part in _parts(asked, names, place):
+        fitting = _fitting(part, names, place)
+        if not fitting:
+            raise ColumnError(_no_match(part, names, option))
+        found[fitting] = True
+    return found
+
+
+def without_own_columns(
+    table: Table, drop: Sequence[str] | str | None
+) -> tuple[Table, list[str] | None]:
+    """A table that will be turned round without columns of the file, and the features to drop.
+
+    Features are its rows. What fits none of them may be a column that is no sample, such as the
+    length of genes.
+    """
+    if drop is None:
+        return table, None
+    rows = _or_numbered(table.sample_names, table.X.shape[0])
+    # Columns that are called x0, x1, ... for want of names are not what anybody means.
+    samples = [] if table.feature_names is None else names_of(table)
+    columns = [*samples, *table.columns]
+    of_rows, of_columns, of_both = _places(rows), _places(columns), _places([*rows, *columns])
+    features: list[str] = []
+    gone: list[str] = []
+    for part in _parts(drop, [*rows, *columns], of_both):
+        if _fitting(part, rows, of_rows):
+            features.append(part)
+            continue
+        fitting = _fitting(part, columns, of_columns)
+        if not fitting:
+            raise ColumnError(_no_match(part, [*rows, *columns], "drop"))
+        if part not in of_columns and not _WILD & set(part):
+            # Numbers and text are kept apart, so that nobody knows any more what lay between.
+            msg = (
+                f"drop={part!r} is a range of columns, which a table that is turned round does not "
+                "have; name them one by one, with commas between"
+            )
+            raise ColumnError(msg)
+        gone += [columns[i] for i in fitting]
+    return _without(table, gone) if gone else table, features or None
+
+
+def _without(table: Table, gone: list[str]) -> Table:
+    """The table without these columns, be they numbers or text."""
+    keep = np.array([name not in gone for name in names_of(table)], dtype=bool)
+    if not keep.any():
+        msg = f"drop={','.join(gone)!r} leaves no column to be a sample; name fewer columns"
+        raise ColumnError(msg)
+    rest = {name: values for name, values in table.columns.items() if name not in gone}
+    table = replace(table.with_features(keep), columns=rest)
+    return table.noting(f"left out, no samples: {listed(gone)}")
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    return {name: i for i, name in enumerate(names)}
+
+
+def _parts(asked: Sequence[str] | str, names: Sequence[str], place: dict[str, int]) -> list[str]:
+    """Names, ranges and patterns one by one."""
+    parts: list[str] = []
     for word in [asked] if isinstance(asked, str) else asked:
         # A name may hold commas and colons itself, so that it is looked for as a whole first.
-        whole = _fitting(word, names, place)
-        for part in [] if whole else [piece.strip() for piece in word.split(",") if piece.strip()]:
-            fitting = _fitting(part, names, place)
-            if not fitting:
-                raise ColumnError(_no_match(part, names, option))
-            whole += fitting
-        found[whole] = True
-    return found
+        whole = bool(_fitting(word, names, place))
+        pieces = [word] if whole else [piece.strip() for piece in word.split(",")]
+        parts += [piece for piece in pieces if piece]
+    return parts
 
 
 def _fitting(word: str, names: Sequence[str], place: dict[str, int]) -> list[int]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.files.cells import Written, numbers_in
+from loadstone.files.classes import texts_of
 from loadstone.files.errors import TableError
 from loadstone.files.table import Table, listed
 
@@ -31,7 +32,7 @@ def table_of_frame(
         if isinstance(written, Written):
             repaired[position] = written.values
         else:
-            columns[name] = column.astype(str).to_numpy(dtype=object)
+            columns[name] = texts_of(column)
         notes.add(name, written)
     numeric = sorted([*plain, *repaired])
     if not numeric:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from loadstone.files import hdf5
+from loadstone.files.classes import texts_of
 from loadstone.files.errors import TableError
 from loadstone.files.foreign import foreign, refuse_table
 from loadstone.files.hdf5 import is_old, look_through
@@ -89,7 +90,7 @@ def _counts(frame: Any, name: str) -> bool:
 
 def _text_columns(frame: Any, but: str) -> dict[str, Any]:
     return {
-        str(name): frame[name].astype(str).to_numpy(dtype=object)
+        str(name): texts_of(frame[name])
         for name in frame.columns
         if frame[name].dtype.kind not in but
     }

@@ -24,6 +24,13 @@ _DATE = re.compile(
     r"\d{1,2}[ -][A-Za-z]{3,9}\.?[ -,]+\d{2,4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}|"
     r"\d{4}-\d{2}(?:-W\d+)?|\d{4}-?[QW]\d{1,2}"
 )
+#: What is said of genes beside their counts, without what separates words.
+_OF_GENES = re.compile(
+    r"(?:gene|exon|transcript|effective|tx)?(?:length|width|start|end|stop|strand)|chr|chrom|"
+    r"chromosome|seqnames?|pos|position|(?:percent|pct)?gc(?:content)?|(?:n|num)?exons?(?:count)?|"
+    r"(?:ncbi|entrez)?gene(?:id)?|entrez(?:id)?",
+    flags=re.IGNORECASE,
+)
 _NO_DATE = frozenset({"", "nan", "nat", "none", "<na>", "null"})
 
 
@@ -52,6 +59,18 @@ def with_looks_noted(table: Table) -> Table:
             way_out = f"drop={','.join(which[:6])!r} leaves them out"
             table = table.noting(f"features that look like {kind}: {listed(which)}; {way_out}")
     return table
+
+
+def with_annotations_noted(table: Table) -> Table:
+    """Name columns of a table that will be turned round which describe genes, with the way out."""
+    names = [] if table.feature_names is None else [str(name) for name in table.feature_names]
+    which = [name for name in names if _OF_GENES.fullmatch(re.sub(r"[\W_]+", "", name))]
+    if not which:
+        return table
+    way_out = f"drop={','.join(which[:6])!r} leaves them out"
+    return table.noting(
+        f"samples that look like descriptions of features: {listed(which)}; {way_out}"
+    )
 
 
 def _kind(name: str, column: Any) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from loadstone.files.classes import classes_of
 from loadstone.files.column_names import names_of, no_column
 from loadstone.files.errors import ColumnError, TableError
 from loadstone.files.looks import are_dates
@@ -75,9 +76,18 @@ def with_labels(table: Table, wanted: str | None) -> Table:
     if wanted is None or (wanted.lower() == NONE and wanted not in _all_names(table)):
         return table
     if wanted in table.columns:
-        return replace(table, labels=_spelled(table.columns[wanted]), labels_name=wanted)
+        return _labelled(table, table.columns[wanted], wanted)
     table, values = _taken(table, wanted, "labels")
-    return replace(table, labels=_spelled(values), labels_name=wanted)
+    return _labelled(table, values, wanted)
+
+
+def _labelled(table: Table, values: Any, name: str) -> Table:
+    """The table with these labels, and a note where some are missing."""
+    labels = _spelled(values)
+    n_without = int((labels == "").sum())
+    if n_without:
+        table = table.noting(f"column {name!r} gives no class to {n_without} sample(s)")
+    return replace(table, labels=labels, labels_name=name)
 
 
 def with_labels_found(table: Table) -> Table:
@@ -91,7 +101,7 @@ def with_labels_found(table: Table) -> Table:
         table = table.noting(f"left out, dates: {listed(dates)}")
     if len(kinds) == 1:
         table = table.noting(f"column {kinds[0]!r} is used as labels")
-        return replace(table, labels=table.columns[kinds[0]], labels_name=kinds[0])
+        return _labelled(table, table.columns[kinds[0]], kinds[0])
     if kinds:
         table = table.noting(f"could serve as labels with labels='NAME': {listed(kinds)}")
     return table
@@ -120,10 +130,11 @@ def _taken(table: Table, wanted: str, role: str) -> tuple[Table, Any]:
 
 
 def _spelled(values: Any) -> Any:
-    """Values as text; whole numbers without decimals, and all digits of the others."""
+    """Values as text, empty where there is none; whole numbers without decimals."""
     if values.dtype.kind != "f":
-        return np.array([str(value) for value in values], dtype=object)
-    return np.array(
-        [str(int(v)) if np.isfinite(v) and v == int(v) else str(float(v)) for v in values],
-        dtype=object,
-    )
+        return classes_of(values)
+    whole = np.isfinite(values) & (values == np.trunc(values))
+    # All digits of those that are not whole, also of narrow ones.
+    spelled = classes_of(values.astype(np.float64))
+    spelled[whole] = [str(int(value)) for value in values[whole]]
+    return spelled

@@ -31,7 +31,7 @@ class Table:
     feature_columns : dict of str to ndarray
         What the file says of the features: one value per feature.
     labels : ndarray of str or None
-        Classes of the samples.
+        Classes of the samples, empty for those without one.
     labels_name : str or None
         The column they come from.
     notes : tuple of str
@@ -210,8 +210,8 @@ def transposed(table: Table, *, described: bool = False) -> Table:
     if table.columns and not described:
         msg = (
             "a table with columns that are not numbers cannot be turned round: "
-            f"{listed(table.columns)}; take them out of the file, or say index='NAME' of the one that "
-            "names the features"
+            f"{listed(table.columns)}; drop={','.join(list(table.columns)[:6])!r} leaves them out, and "
+            "index='NAME' is for the one that names the features"
         )
         raise TableError(msg)
     X = table.X.T.tocsr() if sparse.issparse(table.X) else np.ascontiguousarray(table.X.T)

@@ -13,13 +13,13 @@ import numpy as np
 
 from loadstone.files.array_files import read_npy, read_npz
 from loadstone.files.arrow_files import read_arrow, read_parquet
-from loadstone.files.column_names import chosen, nearest
+from loadstone.files.column_names import chosen, nearest, without_own_columns
 from loadstone.files.errors import MissingFileError, OptionError, TableError
 from loadstone.files.h5ad_files import read_h5ad
 from loadstone.files.headings import numbered
 from loadstone.files.json_lines import read_json_lines
 from loadstone.files.logarithms import with_logarithms
-from loadstone.files.looks import with_looks_noted
+from loadstone.files.looks import with_annotations_noted, with_looks_noted
 from loadstone.files.matrix_market import read_mtx
 from loadstone.files.reachable import is_at_hand
 from loadstone.files.roles import (
@@ -108,7 +108,8 @@ def read_table(
         they are in, leave them to the method, or refuse them.
     transpose : bool, default=False
         Features stand in the rows of the file. ``index`` is then the column that names them;
-        ``columns``, ``drop``, ``labels`` and ``weights`` are names of rows.
+        ``columns``, ``drop``, ``labels`` and ``weights`` are names of rows; what of ``drop`` fits
+        no row is a column that is no sample, such as the length of genes.
     layer : str, optional
         Layer of an H5AD file.
     sheet : str or int, optional
@@ -206,7 +207,8 @@ def read_rows(
     refuse_two_roles(roles)
     table = with_days(with_index(_read(path, layer, sheet, roles), index))
     if transpose:
-        table = transposed(table, described=described)
+        table, drop = without_own_columns(table, drop)
+        table = transposed(with_annotations_noted(table), described=described)
     table = with_labels(with_weights(table, weights), labels)
     table = chosen(table, columns, drop, labels_name=table.labels_name)
     table = table if labels is not None else with_labels_found(table)

@@ -7,7 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -21,12 +21,19 @@ from loadstone.files.headings import (
     INDEX_NAMES,
     Heading,
     heading_of,
-    is_blank,
     is_number,
     joined_names,
     names_from_numbers,
     numbered,
     spelled,
+)
+from loadstone.files.remarks import (
+    is_marked,
+    remarks_above,
+    remarks_noted,
+    unmarked,
+    with_mark,
+    with_whole_remarks,
 )
 from loadstone.files.table import Table, listed
 from loadstone.files.totals import without_totals
@@ -59,18 +66,18 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
         msg = f"{path} is empty; save the table again, or name another file"
         raise TableError(msg)
     delimiter = delimiter_of(path, head)
-    rows = _with_whole_remarks(list(rows_of(head, delimiter)), delimiter)
+    n_remarks = remarks_above(head) if delimiter == WHITE else 0
+    rows = _rows_below(head[n_remarks:], delimiter)
     decimal = "," if delimiter == ";" and _has_decimal_commas(rows) else "."
     heading = heading_of(rows, lambda cell: is_number(cell.replace(decimal, ".")))
     body = rows[heading.titles :]
     if heading.titles and not heading.rows:
         heading = Heading(heading.titles, int(has_header(body, decimal)))
-    names = None if heading.is_usual else joined_names(body[: heading.rows])
+    names = None if heading.is_usual else joined_names([unmarked(r) for r in body[: heading.rows]])
     header = has_header(rows, decimal) if heading.is_usual else bool(names)
     n_above = 0 if heading.is_usual else heading.titles + heading.rows
-    if header and not names and _is_crowded(rows):
-        names, n_above = [cell.strip() for cell in rows[0]], 1
-    encoding = encoding_of(path)
+    if header and not names and (is_marked(rows[0]) or _is_crowded(rows)):
+        names, n_above = [cell.strip() for cell in unmarked(rows[0])], 1
     as_text = [name for role, name in roles.items() if role != "weights" and name is not None]
     options: dict[str, Any] = {
         "sep": delimiter,
@@ -79,7 +86,7 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
         "decimal": decimal,
         "na_values": sorted(NO_VALUE | {word.upper() for word in NO_VALUE} | {"NaN", "None"}),
         "dtype": dict.fromkeys(as_text, str) or None,
-        "encoding": encoding,
+        "encoding": encoding_of(path),
         "low_memory": False,
         "skipinitialspace": delimiter != WHITE,
         "encoding_errors": "replace",
@@ -87,7 +94,7 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     with (
         foreign(path, f"a table separated by {delimiter!r}"),
         opened(path, max(len(row) for row in rows)) as file,
-        _after(file, n_above, encoding) as content,
+        _after(file, n_remarks + n_above, options["encoding"]) as content,
     ):
         frame = _frame(content, options, rows)
         repeated = names_given_twice(names or rows[0]) if header else []
@@ -96,23 +103,14 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
         table = table_of_frame(frame, str(path), named=header, decimal=decimal, as_text=as_text)
     doubt = _doubt(rows) if delimiter == ";" and decimal == "." else []
     numeric = names_from_numbers(body, decimal) if heading.rows < 2 else []
-    said = [*heading_notes(heading, rows), *numeric, *repeated, *remarks, *doubt]
-    return without_totals(table.noting(*said))
+    above = [*remarks_noted(head[:n_remarks]), *heading_notes(heading, rows)]
+    return without_totals(table.noting(*above, *numeric, *repeated, *remarks, *doubt))
 
 
-def _with_whole_remarks(rows: list[list[str]], delimiter: str) -> list[list[str]]:
-    """Rows in which a remark above the table is one cell: what separates cells may stand in it."""
-    sizes = [len(row) for row in rows]
-    usual = max(sizes, key=sizes.count)
-
-    def is_remark(row: list[str]) -> bool:
-        # A heading may begin with # as well, and lack a name for the rows; or name groups of columns.
-        if row[0].startswith("#"):
-            return len(row) not in (usual - 1, usual)
-        return len(row) <= usual // 2 and not is_blank(row[0])
-
-    n = sum(1 for _ in takewhile(is_remark, rows))
-    return [*([delimiter.join(row)] for row in rows[:n]), *rows[n:]]
+def _rows_below(lines: list[str], delimiter: str) -> list[list[str]]:
+    """The cells of these lines, of which a remark is one."""
+    rows = list(rows_of(lines, delimiter))
+    return with_whole_remarks(with_mark(rows) if delimiter == WHITE else rows, delimiter)
 
 
 def _is_crowded(rows: list[list[str]]) -> bool:
@@ -126,7 +124,8 @@ def _frame(content: TextIO | BinaryIO, options: dict[str, Any], rows: list[list[
     """What pandas reads; names are one line each."""
     import pandas as pd
 
-    ends = options["header"] == 0 and all(row[len(rows[0]) :] == [""] for row in rows[1:])
+    named = options["header"] == 0 or options["names"] is not None
+    ends = named and all(row[len(rows[0]) :] == [""] for row in rows[1:])
     if ends and len(rows) > 1:
         # Each line ends with a delimiter: what follows it is no cell.
         options = {**options, "index_col": False, "usecols": range(len(rows[0]))}
@@ -219,8 +218,8 @@ def delimiter_of(path: Path, head: list[str]) -> str:
     even = {d: n for d, n in pieces.items() if n and max(n) - min(n) <= 1 and _cuts_most(n)}
     if even:
         return max(even, key=lambda d: (max(even[d]) == min(even[d]), max(even[d])))
-    blank = [len(line.split()) for line in head]
-    if len(head) > 1 and min(blank) == max(blank) > 1 and not any(d in head[-1] for d in ",;\t|"):
+    blank = [len(row) for row in with_mark([line.split() for line in head[remarks_above(head) :]])]
+    if len(blank) > 1 and min(blank) == max(blank) > 1 and not any(d in head[-1] for d in ",;\t|"):
         return WHITE
     # Titles and remarks have fewer pieces than the table, which most lines belong to.
     usual = {d: max(n, key=n.count) for d, n in pieces.items() if n}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -83,7 +84,7 @@ def ranked_features(loadings: Any) -> Any:
 def covariance_behind(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     """The covariance of ``X``, which is centred, and scaled where the estimator scales."""
     from loadstone.covariance import SampleCovariance, covariance_of
-    from loadstone.covariance.checks import refuse_not_finite
+    from loadstone.covariance.checks import check_weights, refuse_not_finite
     from loadstone.estimators.checks import check_new_rows
 
     scaled = getattr(estimator, "scale_", None) is not None
@@ -96,7 +97,7 @@ def covariance_behind(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     S, moments = covariance_of(
         rows,
         standardize=scaled,
-        sample_weight=sample_weight,
+        sample_weight=check_weights(sample_weight, rows),
         n_products=20 * estimator.components_.shape[0],
     )
     refuse_not_finite(moments.mean, moments.variance, None, seen=True)
@@ -113,9 +114,9 @@ def pca_pairs(S: Any, n_components: int) -> tuple[Any, Any]:
     return values, np.asarray(vectors, dtype=np.float64)
 
 
-def pca_variances(estimator: Any, X: Any) -> Any:
+def pca_variances(estimator: Any, X: Any, sample_weight: Any = None) -> Any:
     """Variances of as many plain principal components of ``X``, largest first."""
-    S = covariance_behind(estimator, X)
+    S = covariance_behind(estimator, X, sample_weight)
     return pca_pairs(S, estimator.components_.shape[0])[0]
 
 
@@ -129,6 +130,22 @@ def upper_bounds_of(fitted: Any) -> Any:
         bounds = [getattr(c, "upper_bound", np.nan) for c in certificates]
     bounds = np.atleast_1d(np.asarray(bounds, dtype=np.float64))
     return bounds if np.isfinite(bounds).any() else None
+
+
+def is_of_all(estimator: Any, traces: Sequence[Any]) -> bool:
+    """Whether searches went for something that components have together, not for the variance of each.
+
+    Of a single component the number of traces does not tell, but the method does.
+    """
+    from loadstone.estimators.base import Components
+    from loadstone.estimators.sequential import SequentialComponents
+
+    if len(traces) != len(estimator.components_):
+        return True
+    if len(traces) > 1 or not isinstance(estimator, Components):
+        return False
+    alone = isinstance(estimator, SequentialComponents)
+    return not alone or getattr(estimator, "objective", "variance") != "variance"
 
 
 def pca_variance_of(path: Any) -> float | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.files.classes import classes_of
 from loadstone.plotting.fitted import components_of, names_of, ranked_features
 from loadstone.plotting.style import COLOURS, MUTED, axes_or_new, colour_of, plain, shorten
 
@@ -27,7 +28,7 @@ def plot_scores(
     X : array-like of shape (n_samples, n_features)
         Data to project.
     labels : array-like of shape (n_samples,), optional
-        Classes to colour by.
+        Classes to colour by; samples without one (``None``, NaN or empty) are drawn in grey.
     components : pair of int, default=(0, 1)
         Which components, counted from 0; a single component is drawn over the rows.
     ax : matplotlib Axes, optional
@@ -77,7 +78,7 @@ def plot_biplot(
     X : array-like of shape (n_samples, n_features)
         Data to project.
     labels : array-like of shape (n_samples,), optional
-        Classes to colour by.
+        Classes to colour by; samples without one (``None``, NaN or empty) are drawn in grey.
     components : pair of int, default=(0, 1)
         Which components, counted from 0.
     feature_names : array-like of str, optional
@@ -151,15 +152,21 @@ def _pair(estimator: Any, components: Any) -> tuple[int | None, int]:
 def _groups(labels: Any, n_samples: int) -> list[tuple[str | None, Any, str]]:
     if labels is None:
         return [(None, np.arange(n_samples), colour_of(0))]
-    labels = np.asarray(labels).astype(str)
+    labels = classes_of(labels)
     if labels.shape != (n_samples,):
         msg = f"{labels.size} labels were given for {n_samples} samples"
         raise ValueError(msg)
-    kinds, counts = np.unique(labels, return_counts=True)
+    # Of no class is no class: those samples lie below the others, in no colour.
+    without = np.flatnonzero(labels == "")
+    unlabelled = [(f"unlabelled ({without.size})", without, MUTED)] if without.size else []
+    kinds, counts = np.unique(labels[labels != ""], return_counts=True)
     if kinds.size > MAX_CLASSES:
-        return [(f"{kinds.size} classes", np.arange(n_samples), colour_of(0))]
+        return [*unlabelled, (f"{kinds.size} classes", np.flatnonzero(labels != ""), colour_of(0))]
     palette = [*COLOURS, "#d69e2e", "#319795", "#b83280", "#1a202c"]
     return [
-        (f"{kind} ({count})", np.flatnonzero(labels == kind), palette[i])
-        for i, (kind, count) in enumerate(zip(kinds, counts, strict=True))
+        *unlabelled,
+        *(
+            (f"{kind} ({count})", np.flatnonzero(labels == kind), palette[i])
+            for i, (kind, count) in enumerate(zip(kinds, counts, strict=True))
+        ),
     ]

@@ -88,7 +88,14 @@ def _mark(ax: Any, sizes: Any, values: Any, chosen: int) -> None:
     )
 
 
-def plot_scree(estimator: Any, X: Any = None, *, cumulative: bool = False, ax: Any = None) -> Any:
+def plot_scree(
+    estimator: Any,
+    X: Any = None,
+    *,
+    cumulative: bool = False,
+    sample_weight: Any = None,
+    ax: Any = None,
+) -> Any:
     """Draw the variance of components, beside PCA's where ``X`` is given.
 
     Parameters
@@ -100,6 +107,8 @@ def plot_scree(estimator: Any, X: Any = None, *, cumulative: bool = False, ax: A
     cumulative : bool, default=False
         Draw what the first 1, 2, ... components reach together, and what they recover of
         all features; else the adjusted variance of each.
+    sample_weight : array-like of shape (n_samples,), optional
+        The weights it was fitted with, which PCA gets as well.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -115,7 +124,7 @@ def plot_scree(estimator: Any, X: Any = None, *, cumulative: bool = False, ax: A
         # A cumulative number already: differences add up to it.
         series.append((np.diff(recovered, prepend=0.0), colour_of(1), "recovered variance"))
     if X is not None:
-        plain_ratio = pca_variances(estimator, X) / estimator.total_variance_
+        plain_ratio = pca_variances(estimator, X, sample_weight) / estimator.total_variance_
         series.append((plain_ratio, MUTED, "PCA, all features"))
     ax = axes_or_new(ax, (1.8 + 0.8 * max(ratio.size, 3), 3.8))
     width = 0.8 / len(series)

@@ -16,6 +16,7 @@ import numpy as np
 
 from loadstone.covariance.opened import opened, package_of
 from loadstone.estimators.model_file import load_model, save_model
+from loadstone.files.classes import texts_of
 from loadstone.files.h5ad_files import named_layers
 
 
@@ -145,7 +146,7 @@ def arguments_of(adata: Any, model: Any, key: str | None, labels: Any) -> dict[s
     allowed = _genes_of(adata, model, stored)
     if isinstance(labels, str):
         column = column_of(adata.obs, labels, f"labels={labels!r} is no column of adata.obs")
-        labels = np.asarray(column.astype(str), dtype=object)
+        labels = texts_of(column)
     model = copy(model)
     vars(model).pop("feature_names_in_", None)
     return {

@@ -15,6 +15,7 @@ from loadstone.covariance.checks import check_weights
 from loadstone.covariance.opened import package_of
 from loadstone.covariance.protocol import Array, Covariance
 from loadstone.estimators.checks import check_new_rows
+from loadstone.files.classes import classes_of
 from loadstone.plotting.fitted import covariance_behind, image_size, names_of, pca_pairs
 
 #: Samples that are drawn; what is left out is said.
@@ -190,7 +191,7 @@ def gather(
         estimator=estimator,
         X=X,
         names=names_of(estimator, feature_names),
-        labels=_texts(labels, n_samples, "labels"),
+        labels=_texts(None if labels is None else classes_of(labels), n_samples, "labels"),
         sample_names=_texts(sample_names, n_samples, "sample names"),
         path=path,
         image_shape=None if image_shape is None else image_size(image_shape, n_features),

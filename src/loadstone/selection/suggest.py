@@ -68,7 +68,10 @@ def suggest_cardinality(
         msg = f"rule={rule!r} must be one of {list(RULES)}"
         raise ValueError(msg)
     if len(path) < 2:
-        msg = f"the path has {len(path)} size; a choice needs at least 2"
+        msg = (
+            f"the path has {len(path)} size, and a choice needs at least 2; give cardinality_path a "
+            "longer n_nonzeros, or data with more features than one"
+        )
         raise ValueError(msg)
     if rule == "variance":
         return _by_variance(path, share)

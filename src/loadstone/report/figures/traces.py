@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from loadstone.plotting.fitted import is_of_all
 from loadstone.report.facts import Facts
 from loadstone.report.figures.packed import shortened
 
@@ -28,8 +29,8 @@ def traces(facts: Facts) -> Traces | None:
     trace = known.get("objective_", known.get("lower_bounds_"))
     if trace is None or len(trace) == 0:
         return None
-    joint = np.ndim(trace[0]) == 0
-    kept = [np.atleast_1d(np.asarray(t, dtype=np.float64)) for t in ([trace] if joint else trace)]
+    each = [trace] if np.ndim(trace[0]) == 0 else trace
+    kept = [np.atleast_1d(np.asarray(t, dtype=np.float64)) for t in each]
     if max(t.size for t in kept) < 2:
         return None
     places = [
@@ -37,7 +38,7 @@ def traces(facts: Facts) -> Traces | None:
         for t in kept
     ]
     return Traces(
-        joint,
+        is_of_all(facts.estimator, kept),
         [[int(i) + 1 for i in at] for at in places],
         [shortened(t[at]) for t, at in zip(kept, places, strict=True)],
     )

@@ -7,14 +7,15 @@ addPanel({
   draw(holder, page) {
     if (!byId("section-convergence").open) return;
     const { joint, steps, values } = page.data.traces;
+    const together = joint && page.summary.components.length !== 1;
     const area = plane(holder, {
-      height: 260, legend: values.slice(0, 8).map((_, j) => [joint ? "all components" : `component ${j + 1}`, colour(j), "line"]), x: extent(steps.flat(), 0), y: extent(values.flat()), xName: "step", yName: joint ? "objective" : "variance",
+      height: 260, legend: values.slice(0, 8).map((_, j) => [together ? "all components" : `component ${j + 1}`, colour(j), "line"]), x: extent(steps.flat(), 0), y: extent(values.flat()), xName: "step", yName: joint ? "objective" : "variance",
       xTicks: niceTicks(1, Math.max(...steps.flat()), 8).filter(Number.isInteger), label: `Objective along the search of ${plural(values.length, "component")}`,
     });
     values.forEach((trace, j) => {
       curve(area.svg, trace.map((v, i) => [area.x(steps[j][i]), area.y(v)]), { stroke: colour(j), "stroke-width": 1.5 });
       const end = trace.length - 1;
-      point(area.svg, 0, area.x(steps[j][end]), area.y(trace[end]), 3.5, { fill: colour(j) }, `${joint ? "All components" : `Component ${j + 1}`}: ${asNumber(trace[end])} after ${plural(steps[j][end], "step")}`);
+      point(area.svg, 0, area.x(steps[j][end]), area.y(trace[end]), 3.5, { fill: colour(j) }, `${together ? "All components" : `Component ${j + 1}`}: ${asNumber(trace[end])} after ${plural(steps[j][end], "step")}`);
     });
   },
 });

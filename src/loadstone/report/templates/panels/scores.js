@@ -15,7 +15,7 @@ function sampleTip(page, i, more = "") {
   const { names, labels } = page.summary.scores;
   const { feature } = page.state;
   const value = feature === null ? "" : `, ${page.data.features.names[feature]} ${asNumber(page.values(feature)[i])}`;
-  return `${names[i]}${labels ? ` (${labels[i]})` : ""}${value}${more}`;
+  return `${names[i]}${labels ? ` (${labels[i] || "unlabelled"})` : ""}${value}${more}`;
 }
 
 // The samples as marks, in the colours of their classes or of a feature.
@@ -109,13 +109,15 @@ addPanel({
     ramplegend(page, area);
   },
   below(holder, page) {
-    const { kinds, state } = page;
+    const { state, summary } = page;
+    const kinds = [...page.kinds, ...(summary.scores.labels && summary.scores.labels.includes("") ? [""] : [])];
     if (kinds.length < 2 || kinds.length > 60) return;
     const group = node(holder, "div", { class: "toggles", id: "classes", role: "group", "aria-label": "Classes shown" });
-    kinds.forEach((kind, k) => {
+    kinds.forEach((kind, at) => {
+      const k = kind === "" ? -1 : at;
       const icon = node(null, "svg", { viewBox: "0 0 14 14", width: 14, height: 14, "aria-hidden": "true", class: "icon" });
-      point(icon, k, 7, 7, 4.6, { fill: colour(k) }, kind);
-      toggle(group, fitText(kind, 220), () => !state.hidden.has(kind), () => {
+      point(icon, k, 7, 7, 4.6, { fill: colour(k) }, kind || "unlabelled");
+      toggle(group, fitText(kind || "unlabelled", 220), () => !state.hidden.has(kind), () => {
         if (state.hidden.has(kind)) state.hidden.delete(kind); else state.hidden.add(kind);
         page.change({ hidden: state.hidden });
       }, icon);

@@ -36,7 +36,7 @@ function chooser(parent, text, entries, value, change) {
   return select;
 }
 
-const colour = (i) => `var(--c${i % 8})`;
+const colour = (i) => (i < 0 ? "var(--quiet)" : `var(--c${i % 8})`);
 const asPercent = (ratio) => (ratio === null ? "unknown" : `${(100 * ratio).toPrecision(3)} %`);
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 function asNumber(value) {

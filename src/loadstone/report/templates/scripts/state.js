@@ -6,7 +6,7 @@ function makePage(data) {
   const n = summary.components.length;
   const labels = summary.scores && summary.scores.labels;
   const byName = (a, b) => a.localeCompare(b, undefined, { numeric: true });
-  const kinds = labels ? [...new Set(labels)].sort(byName) : [];
+  const kinds = labels ? [...new Set(labels)].filter((kind) => kind !== "").sort(byName) : [];
   const kindAt = new Map(kinds.map((kind, i) => [kind, i]));
   const cache = new Map();
   const watchers = [];
@@ -23,7 +23,8 @@ function makePage(data) {
       const keys = Object.keys(patch);
       watchers.filter(({ uses }) => uses.some((key) => keys.includes(key))).forEach(({ draw }) => draw());
     },
-    kindOf: (i) => (labels ? kindAt.get(labels[i]) : 0),
+    // Samples without a class are of kind -1.
+    kindOf: (i) => (labels ? kindAt.get(labels[i]) ?? -1 : 0),
     isShown: (i) => !labels || !state.hidden.has(labels[i]),
     values(k) {
       if (!cache.has(k)) cache.set(k, unpacked(data.features.values[k]));
