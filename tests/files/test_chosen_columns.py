@@ -163,7 +163,7 @@ def test_sentences_lead_to_the_columns_that_are_no_samples(tmp_path):
     )
     for drop, match in [
         ("Chr:Length", "range of columns, .* one by one"),
-        (f"{TEXTS},Lengt", "'Lengt' is a name that no column has; did you mean 'Length'"),
+        (f"{TEXTS},Lengthy", "'Lengthy' is a name that no column has; did you mean 'Length'"),
         (f"{TEXTS},*.bam,L?ngth*", "leaves no column"),
     ]:
         (tmp_path / "t.txt").write_text(COUNTS.replace("Length\tchr2", "g3\tchr2"))
