@@ -65,7 +65,7 @@ def refuses_sum(kind: str, constraint: Constraint) -> str | None:
 
 def largest_disjoint_sum(
     S: Covariance,
-    loadings: Array,
+    begun: Sequence[Array],
     constraints: Sequence[Constraint],
     rng: np.random.Generator,
 ) -> tuple[Array, bool]:
@@ -75,8 +75,8 @@ def largest_disjoint_sum(
     ----------
     S : Covariance
         The data.
-    loadings : ndarray of shape (n_features, n_found)
-        Disjoint components to begin with.
+    begun : sequence of ndarray of shape (n_features, n_found)
+        Sets of disjoint components to begin with, at least one.
     constraints : sequence of LoadingConstraint
         One for each component that is wanted.
     rng : numpy.random.Generator
@@ -94,13 +94,12 @@ def largest_disjoint_sum(
     if len(rules) == len(constraints) and can_try_disjoint(problem):
         return _ordered(_exact(S, problem), rules), True
     search = _Search(S, rules)
-    n_found = loadings.shape[1]
     deals = [search.dealt(start) for start in _starts(S, len(rules), rng)]
     found = [deal for deal in deals if deal is not None]
-    if n_found == len(rules):
-        found.append(_Deal(loadings, search.values(loadings)))
+    complete = [W for W in begun if W.shape[1] == len(rules)]
+    found += [_Deal(W, search.values(W)) for W in complete]
     if not found:
-        return loadings, False
+        return begun[0], False
     found.sort(key=lambda deal: -deal.total)
     best = max((search.exchanged(deal) for deal in found[:N_EXCHANGED]), key=lambda d: d.total)
     return _ordered(best, rules), False

@@ -29,6 +29,9 @@ from loadstone.solvers.search.restricted import formed_where_few
 
 __all__ = ["Extraction", "Plan", "RefusedConstraintError", "one_by_one"]
 
+#: The rule of deflation whose chains come closest to the largest sum of variances.
+FOR_SUMS = "projection"
+
 
 def one_by_one(
     S: Covariance,
@@ -162,17 +165,18 @@ def _summed(chains: Chains, report: Report | None) -> Extraction:
         # Somebody stopped the search.
         return found
     rng = np.random.default_rng((chains.seed, r))
-    W, exact = found.matrix, False
+    begun = [found.matrix, *_by_variances(chains)]
+    W, exact = max(begun, key=lambda w: (w.shape[1], _total(S, w))), False
     # Features are dealt out there without a look at what is forced.
     if rule.kind != "uncorrelated" and not _force(constraints):
-        W, exact = largest_disjoint_sum(S, W, constraints, rng)
+        W, exact = largest_disjoint_sum(S, begun, constraints, rng)
     if not rule.means_disjoint(constraints[0]):
         exact = False
         # Components without a feature in common are orthogonal; others may have more variance.
         search = chains.searching_with(rng)
         tried = [
             refine(S, w, constraints[: w.shape[1]], rule, search, rng, keep_adjusted=False)
-            for w in (found.matrix, W)
+            for w in (*begun, W)
         ]
         W = max(tried, key=lambda w: _total(S, w))
     if np.array_equal(W, found.matrix):
@@ -181,6 +185,19 @@ def _summed(chains: Chains, report: Report | None) -> Extraction:
     search_of_all = Loadings(W, np.array([_total(S, W)]), 1, stop)
     exhausted = found.exhausted if W.shape[1] < r else None
     return replace(found, matrix=W, searches=(search_of_all,), exhausted=exhausted, left=())
+
+
+def _by_variances(chains: Chains) -> list[Array]:
+    """The components of a chain that is greedy for sums of variances, where that is another one.
+
+    Schur's rule leaves what a component adds to the others, and takes more away than a sum misses.
+    """
+    plan = chains.plan
+    if plan.deflation == FOR_SUMS:
+        return []
+    plan = replace(plan, deflation=FOR_SUMS)
+    other = Chains(chains.S, chains.constraints, plan, chains.seed, chains.starts)
+    return [other.follow(plan.orthogonality).matrix]
 
 
 def _total(S: Covariance, W: Array) -> float:
