@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 
+import loadstone
 import registry
 from loadstone import SparseNoisyPCA, SparsePCA, SparsePCACV, load_model, save_model
 from loadstone.estimators import model_file
@@ -194,6 +195,24 @@ def rewritten(path, change):
 def test_edited_headers_are_refused_with_a_sentence(change, words, saved):
     _, path = saved
     rewritten(path, change)
+    with pytest.raises(ModelFileError, match=words):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("0.1.0", r"written by loadstone 0\.1, which this .* does not read \(.*'colour'\); fit"),
+        (loadstone.__version__, "damaged"),
+        ("nobody's", "damaged"),
+        (["0.1"], "damaged"),
+        (None, "damaged"),
+    ],
+)
+def test_what_another_release_knew_is_no_damage(version, words, saved):
+    _, path = saved
+    rewritten(path, lambda h: h["parameters"].update(colour="red"))
+    rewritten(path, lambda h: h.update(loadstone_version=version))
     with pytest.raises(ModelFileError, match=words):
         load_model(path)
 

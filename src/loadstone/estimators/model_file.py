@@ -21,6 +21,7 @@ from loadstone.files.own_archive import (
     MODEL_HEADER,
     checked,
     damaged,
+    from_release,
     json_of,
     read_own,
     refuse_version,
@@ -31,6 +32,8 @@ from loadstone.registry import entry_of
 
 FORMAT = "loadstone-model"
 FORMAT_VERSION = 1
+#: The way out of a file that cannot be read.
+AGAIN = "fit the model again"
 _IS_ARRAY = re.compile(r"array_\d{1,6}")
 
 
@@ -121,7 +124,7 @@ def load_model(path: Path | str) -> Any:
     if not is_at_hand(path):
         msg = f"there is no model file {path}; loadstone fit writes one into its output folder"
         raise MissingFileError(msg)
-    with damaged(path, "fit the model again", ModelFileError):
+    with damaged(path, AGAIN, ModelFileError):
         arrays = read_own(
             path, lambda name: name == MODEL_HEADER or _IS_ARRAY.fullmatch(name) is not None
         )
@@ -130,7 +133,8 @@ def load_model(path: Path | str) -> Any:
             msg = f"{path} is no loadstone model; use a file that loadstone fit or save_model wrote"
             raise ModelFileError(msg)
         refuse_version(header, FORMAT_VERSION, path, ModelFileError)
-        return _rebuilt(header, arrays)
+        with from_release(header.get("loadstone_version"), path, AGAIN, ModelFileError):
+            return _rebuilt(header, arrays)
 
 
 def _rebuilt(header: dict[str, Any], arrays: dict[str, Any]) -> Any:

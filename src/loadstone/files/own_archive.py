@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ KINDS = {
     DUAL_FEATURES: "a certificate",
 }
 
+_RELEASE = re.compile(r"\d{1,4}\.\d{1,4}(?![^.])")
+
 
 @contextmanager
 def damaged(path: Path, way_out: str, error_type: type[Exception]) -> Iterator[None]:
@@ -40,6 +43,30 @@ def damaged(path: Path, way_out: str, error_type: type[Exception]) -> Iterator[N
     except Exception as error:
         msg = f"{path} is damaged ({first_line(error)}); {way_out}"
         raise error_type(msg) from error
+
+
+@contextmanager
+def from_release(
+    version: Any, path: Path, way_out: str, error_type: type[Exception]
+) -> Iterator[None]:
+    """What a file of another release has that this one does not know is no damage."""
+    try:
+        yield
+    except Exception as error:
+        there, here = _release_of(version), _release_of(__version__)
+        if there is None or there == here:
+            raise
+        msg = (
+            f"{path} was written by loadstone {there}, which this {here} does not read "
+            f"({first_line(error)}); {way_out}"
+        )
+        raise error_type(msg) from error
+
+
+def _release_of(version: Any) -> str | None:
+    """The first two numbers of a version; ``None`` where it is none."""
+    found = _RELEASE.match(version) if isinstance(version, str) else None
+    return None if found is None else found[0]
 
 
 def write_own(path: Path, arrays: dict[str, Any]) -> None:
