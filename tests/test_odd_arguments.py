@@ -28,6 +28,9 @@ def _plot(name):
         ("plot_roc", ([0, 1], {"a": [0.1, np.nan]}), "1 of 2 scores are NaN"),
         ("plot_images", (MODEL, (2, 3), []), "no component"),
         ("plot_scree", (MODEL, X * 1e200), "overflow"),
+        ("plot_loadings", (X,), "estimator is a ndarray; give the fitted estimator first"),
+        ("plot_scores", (X, X), "estimator is a ndarray; give the fitted estimator first"),
+        ("plot_images", (X, (2, 3)), "estimator is a ndarray; give the fitted estimator first"),
     ],
 )
 def test_pictures_say_what_they_draw(name, arguments, words):
@@ -58,3 +61,8 @@ def test_certificates_are_not_checked_against_what_overflows():
     certificate = ExactSparsePCA(1, n_nonzero=2).fit(X).certificates_[0]
     with pytest.raises(CertificateError, match="overflow"):
         certificate.verify(X * 1e200)
+
+
+def test_data_in_place_of_a_model_is_named_and_not_printed():
+    with pytest.raises(TypeError, match="estimator is a ndarray; give the fitted estimator first"):
+        cross_validated_recovery(X, X)

@@ -27,6 +27,9 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     _get_feature_names,
 )
+from sklearn.utils.validation import (
+    check_is_fitted as _check_is_fitted,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -89,6 +92,7 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_get_feature_names",
+    "check_is_fitted",
     "made_rules",
     "refuse_unknown",
     "validate_parameter_constraints",
@@ -198,3 +202,11 @@ def refuse_unknown(who: str, given: Iterable[str], known: Iterable[str]) -> None
         hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
         msg = f"{who}() got an unexpected keyword argument {name!r}; {_ELSEWHERE.get(name, hint)}"
         raise TypeError(msg)
+
+
+def check_is_fitted(estimator: Any, attributes: str | None = None) -> None:
+    """Refuse an estimator before its fit, and data in its place: that is named, not printed."""
+    if not hasattr(estimator, "fit"):
+        msg = f"estimator is a {type(estimator).__name__}; give the fitted estimator first, then the data"
+        raise TypeError(msg)
+    _check_is_fitted(estimator, attributes)

@@ -7,8 +7,8 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from loadstone._sklearn_compat import check_is_fitted
 from loadstone.constraints.from_parameters import check_features, check_sizes
 from loadstone.covariance import SampleCovariance
 from loadstone.covariance.checks import check_weights

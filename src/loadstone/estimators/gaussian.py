@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
+from loadstone._sklearn_compat import check_is_fitted
 from loadstone.constraints import LoadingConstraint
 from loadstone.covariance import Array, Covariance, SampleGram, covariance_of
 from loadstone.covariance.containers import float_dtype, is_dask

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from loadstone._sklearn_compat import check_is_fitted
 from loadstone._version import __version__
 from loadstone.estimators.found import is_fitted_name
 from loadstone.estimators.projection import ComponentsMixin

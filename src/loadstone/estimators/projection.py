@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
 from loadstone._sklearn_compat import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     _check_feature_names_in,
+    check_is_fitted,
 )
 from loadstone.certificates import Certificate, JointCertificate
 from loadstone.constraints import Groups

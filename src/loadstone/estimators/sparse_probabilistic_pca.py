@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
-from sklearn.utils.validation import check_is_fitted
-
-from loadstone._sklearn_compat import StrOptions
+from loadstone._sklearn_compat import StrOptions, check_is_fitted
 from loadstone.covariance import Array, Covariance
 from loadstone.estimators.base import field
 from loadstone.estimators.checks import check_n_samples_known, refuse_changed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from loadstone._sklearn_compat import check_is_fitted
 from loadstone.plotting.fitted import is_of_all, upper_bounds_of
 from loadstone.plotting.style import axes_or_new, colour_of, plain
 

@@ -7,7 +7,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+
+from loadstone._sklearn_compat import check_is_fitted
 
 
 def components_of(estimator: Any, components: Any = None) -> list[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from loadstone._sklearn_compat import check_is_fitted
 from loadstone.plotting.fitted import attribute_of, pca_variance_of, pca_variances, upper_bounds_of
 from loadstone.plotting.style import MUTED, axes_or_new, colour_of, plain
 

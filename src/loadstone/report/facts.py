@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from loadstone._sklearn_compat import check_is_fitted
 from loadstone.covariance import SampleCovariance
 from loadstone.covariance.checks import check_weights
 from loadstone.covariance.opened import package_of
@@ -170,9 +170,6 @@ def gather(
     sample_weight: Any = None,
 ) -> Facts:
     """Check what a report is asked to show; parameters as in :func:`loadstone.report.summarise`."""
-    if not hasattr(estimator, "fit"):
-        msg = f"estimator is a {type(estimator).__name__}; give the fitted estimator first, then the data"
-        raise TypeError(msg)
     check_is_fitted(estimator)
     if "components_" not in vars(estimator) or "total_variance_" not in vars(estimator):
         name = type(estimator).__name__

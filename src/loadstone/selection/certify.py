@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from loadstone._sklearn_compat import BaseEstimator
+from loadstone._sklearn_compat import BaseEstimator, check_is_fitted
 from loadstone.certificates import Certificate, prove
 from loadstone.constraints import Constraint, LoadingConstraint
 from loadstone.covariance import Array, Covariance

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from loadstone._sklearn_compat import BaseEstimator, StrOptions, TransformerMixin
+from loadstone._sklearn_compat import BaseEstimator, StrOptions, TransformerMixin, check_is_fitted
 from loadstone.constraints.from_parameters import check_size
 from loadstone.covariance import Array
 from loadstone.covariance.containers import is_dask

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
 
+from loadstone._sklearn_compat import check_is_fitted
 from loadstone.blas_threads import in_parallel
 from loadstone.covariance import Array, Covariance, covariance_of, leading_eigenpairs
 from loadstone.covariance.checks import check_weights
