@@ -56,6 +56,11 @@ class Page:
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0]).textContent", selector)
 
+    def texts(self, selector):
+        """What every element that is meant says."""
+        ask = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)"
+        return self.run(ask, selector)
+
     def attributes(self, selector, name):
         ask = "return [...document.querySelectorAll(arguments[0])].map(e => e.getAttribute(arguments[1]))"
         return self.run(ask, selector, name)

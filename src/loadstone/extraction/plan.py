@@ -17,7 +17,7 @@ from loadstone.solvers.protocol import Solver
 
 def distinct(constraints: Sequence[Constraint]) -> list[Constraint]:
     """Each constraint once; all components mostly have the same."""
-    return list({id(constraint): constraint for constraint in constraints}.values())
+    return list(dict(zip(map(id, constraints), constraints, strict=True)).values())
 
 
 class RefusedConstraintError(ValueError):
