@@ -35,6 +35,7 @@ from loadstone.files.remarks import (
     with_mark,
     with_whole_remarks,
 )
+from loadstone.files.roles import named_by
 from loadstone.files.table import Table, listed
 from loadstone.files.totals import without_totals
 
@@ -54,7 +55,7 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     path : Path
         The file.
     roles : mapping of str to str or None
-        Columns by what somebody has said they are for. But for weights their cells stay as they
+        Columns by what somebody has said they are for. Cells of labels and of names stay as they
         are written: ``007`` is no seven.
 
     Returns
@@ -78,7 +79,7 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     n_above = 0 if heading.is_usual else heading.titles + heading.rows
     if header and not names and (is_marked(rows[0]) or _is_crowded(rows)):
         names, n_above = [cell.strip() for cell in unmarked(rows[0])], 1
-    as_text = [name for role, name in roles.items() if role != "weights" and name is not None]
+    as_text = named_by(roles, ("index", "labels"))
     options: dict[str, Any] = {
         "sep": delimiter,
         "header": 0 if header and not names else None,
