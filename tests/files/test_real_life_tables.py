@@ -322,6 +322,24 @@ def test_what_savetxt_writes(n, delimiter, header, n_above, tmp_path):
     assert table.notes == ((f"left out above the table: {above}",) if n_above else ())
 
 
+@pytest.mark.parametrize("delimiter", [" ", ",", "\t"])
+@pytest.mark.parametrize(
+    ("above", "left_out"),
+    [
+        ('# pipes of 5" in May', True),
+        ('# pipes of 5" in May\n# a{0}b{0}c', True),
+        ('# a"{0}b{0}c', False),
+        ('# "pipes" of 5"\n# and of 6"\n# a{0}b{0}c', True),
+    ],
+)
+def test_a_sign_for_inches_above_a_table_begins_no_quotation(above, left_out, delimiter, tmp_path):
+    lines = [above.format(delimiter), *(delimiter.join(row) for row in ("123", "457", "981"))]
+    (tmp_path / "t.txt").write_text("\n".join(lines))
+    table = read_table(tmp_path / "t.txt")
+    np.testing.assert_array_equal(table.X, [[1, 2, 3], [4, 5, 7], [9, 8, 1]])
+    assert any(note.startswith("left out above the table") for note in table.notes) == left_out
+
+
 def test_names_without_their_mark_have_roles(tmp_path):
     text = "# kind,a,b\n007,1,2\n008,2,1\n007,4,9\n"
     (tmp_path / "t.csv").write_text(text)
