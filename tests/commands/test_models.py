@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_wine
 
 from loadstone import load_model
@@ -43,6 +44,37 @@ def test_transform_of_one_sample_with_holes_needs_no_other_one(run, wine_model, 
     lacking = run("transform", wine_model, "three.csv", "--missing", "columns", "--force")
     assert lacking.exit_code == 4
     assert "lacks features of the model" in " ".join(lacking.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("refuse", "2 missing value(s) in 1 column(s): column(s) hue; --missing mean fills them"),
+        ("rows", "2 missing value(s) in 1 column(s): nothing is left without the rows they are in"),
+        ("keep", "X contains NaN, 2 time(s), in feature(s) 'hue'"),
+    ],
+)
+def test_a_column_that_new_samples_leave_empty_is_missing_and_not_lacking(
+    rule, said, run, wine_model, tmp_path
+):
+    X = load_wine(as_frame=True).data.iloc[:2].assign(hue=np.nan)
+    X.to_csv(tmp_path / "new.csv", index=False)
+    refused = run("transform", wine_model, "new.csv", "--missing", rule)
+    assert refused.exit_code == 4
+    assert said in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize("rule", ["mean", "keep"])
+@pytest.mark.parametrize("hole", [np.nan, np.inf])
+def test_holes_of_new_samples_in_a_sparse_matrix_are_refused_with_a_way_out(
+    hole, rule, run, wine_model, tmp_path
+):
+    X = load_wine().data[:3]
+    X[1, 4] = hole
+    sparse.save_npz(tmp_path / "new.npz", sparse.csr_matrix(X))
+    refused = run("transform", wine_model, "new.npz", "--missing", rule)
+    assert refused.exit_code == 4
+    assert "the sparse matrix holds NaN or infinite values; remove them" in refused.stderr
 
 
 def test_transform_json(run, wine_model, wine_csv):

@@ -95,6 +95,36 @@ def test_numbers_without_names_are_samples(rows, tmp_path):
     np.testing.assert_array_equal(table.X, rows)
 
 
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+@pytest.mark.parametrize("name", ["sample{}", "Sample {}", "row_{}", "ID-{}", "sample ({})"])
+@pytest.mark.parametrize("numbers", ["123456789", "abcdefghi"])
+def test_samples_that_are_called_samples_are_no_heading(name, numbers, ending, tmp_path):
+    called = [name.format(n) for n in numbers]
+    if ending == "csv":
+        lines = [",".join([who, *row]) for who, row in zip(called, SPECTRA, strict=True)]
+        (tmp_path / "t.csv").write_text("\n".join(lines))
+    else:
+        cells = [[who, *map(float, row)] for who, row in zip(called, SPECTRA, strict=True)]
+        write_xlsx(tmp_path / "t.xlsx", {"data": cells})
+    table = read_table(tmp_path / f"t.{ending}")
+    assert table.feature_names is None
+    assert list(table.sample_names) == called
+    np.testing.assert_array_equal(table.X, np.array(SPECTRA, dtype=float))
+
+
+@pytest.mark.parametrize("corner", ["sample", "Sample ID", "Row names", "sample / nm"])
+def test_a_word_for_the_names_of_rows_may_be_part_of_them(corner, tmp_path):
+    waves = ["410", "620", "530"]
+    rows = [
+        [f"{'bottle' if '/' in corner else 'sample'} {i}", *row[:3]]
+        for i, row in enumerate(SPECTRA)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(",".join(row) for row in [[corner, *waves], *rows]))
+    table = read_table(tmp_path / "t.csv")
+    assert list(table.feature_names) == waves
+    assert table.X.shape == (9, 3)
+
+
 def test_a_table_of_the_world_bank(tmp_path):
     lines = ['"Data Source","Indicators",', '"Last Updated Date","2024-03-28",']
     lines += ['"Country Name","Country Code","1960","1961","1962",']
@@ -290,6 +320,24 @@ def test_what_savetxt_writes(n, delimiter, header, n_above, tmp_path):
     assert table.sample_names is None
     above = ", ".join(f"# {line}" for line in header.split("\n")[:n_above])
     assert table.notes == ((f"left out above the table: {above}",) if n_above else ())
+
+
+@pytest.mark.parametrize("delimiter", [" ", ",", "\t"])
+@pytest.mark.parametrize(
+    ("above", "left_out"),
+    [
+        ('# pipes of 5" in May', True),
+        ('# pipes of 5" in May\n# a{0}b{0}c', True),
+        ('# a"{0}b{0}c', False),
+        ('# "pipes" of 5"\n# and of 6"\n# a{0}b{0}c', True),
+    ],
+)
+def test_a_sign_for_inches_above_a_table_begins_no_quotation(above, left_out, delimiter, tmp_path):
+    lines = [above.format(delimiter), *(delimiter.join(row) for row in ("123", "457", "981"))]
+    (tmp_path / "t.txt").write_text("\n".join(lines))
+    table = read_table(tmp_path / "t.txt")
+    np.testing.assert_array_equal(table.X, [[1, 2, 3], [4, 5, 7], [9, 8, 1]])
+    assert any(note.startswith("left out above the table") for note in table.notes) == left_out
 
 
 def test_names_without_their_mark_have_roles(tmp_path):

@@ -121,6 +121,10 @@ def test_the_first_column_names_the_rows_in_every_kind_of_file(kind, tmp_path):
     assert [label[:10] for label in as_labels.labels] == days
     if kind != "indexed.parquet":
         assert read_table(path, index="none").sample_names is None
+    for drop in ("plot", f"plot,{NAMES[0]}", ["plot", NAMES[0]]):
+        table = read_table(path, drop=drop)
+        assert table.sample_names is None
+        assert list(table.feature_names) == NAMES[drop != "plot" :]
 
 
 @pytest.mark.parametrize("name", ["t.npy", "plain.npz", "sparse.npz", "t.mtx", "t.mtx.gz"])

@@ -189,6 +189,14 @@ def test_images_stand_in_order_with_their_pixels():
             plot_images(fitted(components_=V), shape)
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int16, np.float32])
+def test_narrow_numbers_hold_the_shape_of_an_image(kind):
+    (sheet,) = plot_images(fitted(components_=np.eye(1, 96 * 90)), np.array([96, 90], kind)).images
+    assert sheet.get_array().shape == (96, 90)
+    pair = (np.uint8(96), np.uint8(90))
+    assert plot_images(fitted(components_=np.eye(1, 96 * 90)), pair).images
+
+
 def test_convergence_draws_one_trace_per_component(model):
     ax = plot_convergence(model)
     assert labels_of(ax) == ["component 1", "component 2", "component 3"]

@@ -94,7 +94,7 @@ def completed(table: Table, model: Any, missing: str) -> Table:
     """
     if missing == "mean":
         return filled(table, model.mean_)
-    return table if missing == "keep" else matched(without_missing(table, missing), model)
+    return matched(without_missing(table, missing, new=True), model)
 
 
 def matched(table: Table, model: Any) -> Table:

@@ -143,12 +143,28 @@ def _numbers_are_names(rows: list[list[str]]) -> bool:
         return False
     if n_words and any(is_number(row[0]) for row in rows[1:]):
         return False
-    if n_words and INDEX_NAMES & {word.lower() for word in _WORDS.findall(rows[0][0])}:
+    if n_words and _calls_rows(rows[0][0], [row[0] for row in rows[1:]]):
         return True
     if _are_years(top) and not any(_are_years(numbers) for numbers in below):
         return _goes_on(top)
     told = len(top) >= _NO_CHANCE and len(below) >= _SOME_ROWS
     return told and _goes_on(top) and not any(map(_goes_on, below))
+
+
+def _calls_rows(corner: str, below: list[str]) -> bool:
+    """Whether the first cell says what the cells below are, and is not called as they are.
+
+    Above "sample 2" stands "sample" or "Sample ID"; "sample 1" is one more of them.
+    """
+    words = _words_of(corner)
+    said = words & INDEX_NAMES
+    if not said or any(sign.isdigit() for sign in corner):
+        return False
+    return said == words or not any(said & _words_of(cell) for cell in below)
+
+
+def _words_of(cell: str) -> set[str]:
+    return {word.lower() for word in _WORDS.findall(cell)}
 
 
 def _numbers_of(row: list[str]) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,20 @@ def refuse_two_roles(roles: Mapping[str, str | None]) -> None:
             msg = f"{said[name]}={name!r} and {role}={name!r} name one column; give each its own"
             raise ColumnError(msg)
         said[name] = role
+
+
+def with_left_out(
+    roles: Mapping[str, str | None], drop: Sequence[str] | str | None
+) -> dict[str, str | None]:
+    """The roles, and that of columns that are left out by name: they are not for names of rows."""
+    words = [drop] if isinstance(drop, str) else drop or ()
+    parts = {part.strip() for word in words for part in (word, *word.split(","))} - {""}
+    return {**roles, **{f"drop {part}": part for part in parts}}
+
+
+def named_by(roles: Mapping[str, str | None], which: Sequence[str]) -> list[str]:
+    """The columns that somebody has named for these roles."""
+    return [name for role in which if (name := roles.get(role)) is not None]
 
 
 def with_index(table: Table, wanted: str | None) -> Table:

@@ -98,18 +98,15 @@ class Table:
         return make(self.X, index=self.sample_names, columns=self.feature_names)
 
 
-def without_missing(table: Table, rule: str) -> Table:
-    """Do about missing values what ``rule`` says, and say what was done."""
-    if sparse.issparse(table.X):
-        if not np.isfinite(table.X.data).all():
-            msg = "the sparse matrix holds NaN or infinite values; remove them before reading it"
-            raise TableError(msg)
-        return table
-    if table.X.dtype.kind != "f":
-        return table
-    _refuse_infinite(table)
-    table, missing = _without_empty(table, np.isnan(table.X))
-    if not missing.any():
+def without_missing(table: Table, rule: str, *, new: bool = False) -> Table:
+    """Do about missing values what ``rule`` says, and say what was done.
+
+    An empty column of ``new`` samples is not left out: a model knows it.
+    """
+    missing = _missing(table)
+    if missing is not None and not new:
+        table, missing = _without_empty(table, missing)
+    if missing is None or not missing.any():
         return table
     amount = _amount_of(missing)
     if rule == "refuse":
@@ -128,16 +125,26 @@ def without_missing(table: Table, rule: str) -> Table:
 
 def filled(table: Table, means: Any) -> Table:
     """The table with missing values of each column filled with its entry of ``means``."""
-    if sparse.issparse(table.X) or table.X.dtype.kind != "f":
-        return table
-    _refuse_infinite(table)
-    missing = np.isnan(table.X)
-    if not missing.any():
+    missing = _missing(table)
+    if missing is None or not missing.any():
         return table
     note = (
         f"{_amount_of(missing)} were filled with the means of the data that the model was fitted to"
     )
     return replace(table, X=np.where(missing, means, table.X)).noting(note)
+
+
+def _missing(table: Table) -> Any:
+    """Which values are missing, ``None`` where none can be; infinite ones are refused."""
+    if sparse.issparse(table.X):
+        if not np.isfinite(table.X.data).all():
+            msg = "the sparse matrix holds NaN or infinite values; remove them before reading it"
+            raise TableError(msg)
+        return None
+    if table.X.dtype.kind != "f":
+        return None
+    _refuse_infinite(table)
+    return np.isnan(table.X)
 
 
 def _amount_of(missing: Any) -> str:

@@ -23,11 +23,13 @@ from loadstone.files.looks import with_annotations_noted, with_looks_noted
 from loadstone.files.matrix_market import read_mtx
 from loadstone.files.reachable import is_at_hand
 from loadstone.files.roles import (
+    named_by,
     refuse_two_roles,
     with_days,
     with_index,
     with_labels,
     with_labels_found,
+    with_left_out,
     with_weights,
 )
 from loadstone.files.statistics_files import read_spss, read_stata
@@ -205,7 +207,9 @@ def read_rows(
     _refuse_words(path, missing, layer, sheet)
     roles = {"index": index, "labels": labels, "weights": weights}
     refuse_two_roles(roles)
-    table = with_days(with_index(_read(path, layer, sheet, roles), index))
+    # In a table that is turned round these are names of rows.
+    said = roles if transpose else with_left_out(roles, drop)
+    table = with_days(with_index(_read(path, layer, sheet, said), index))
     if transpose:
         table, drop = without_own_columns(table, drop)
         table = transposed(with_annotations_noted(table), described=described)
@@ -275,7 +279,7 @@ def _read(
     if ending in {".xlsx", ".xlsm", ".ods"}:
         return read_workbook(path, sheet, roles)
     if ending == ".h5ad":
-        return read_h5ad(path, layer, [name for name in roles.values() if name is not None])
+        return read_h5ad(path, layer, named_by(roles, ("index", "labels", "weights")))
     readers = {
         **dict.fromkeys((".parquet", ".pq"), read_parquet),
         **dict.fromkeys((".feather", ".arrow", ".ipc", ".arrows"), read_arrow),

@@ -6,7 +6,7 @@ import codecs
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -35,6 +35,7 @@ from loadstone.files.remarks import (
     with_mark,
     with_whole_remarks,
 )
+from loadstone.files.roles import named_by
 from loadstone.files.table import Table, listed
 from loadstone.files.totals import without_totals
 
@@ -54,7 +55,7 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     path : Path
         The file.
     roles : mapping of str to str or None
-        Columns by what somebody has said they are for. But for weights their cells stay as they
+        Columns by what somebody has said they are for. Cells of labels and of names stay as they
         are written: ``007`` is no seven.
 
     Returns
@@ -78,7 +79,7 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     n_above = 0 if heading.is_usual else heading.titles + heading.rows
     if header and not names and (is_marked(rows[0]) or _is_crowded(rows)):
         names, n_above = [cell.strip() for cell in unmarked(rows[0])], 1
-    as_text = [name for role, name in roles.items() if role != "weights" and name is not None]
+    as_text = named_by(roles, ("index", "labels"))
     options: dict[str, Any] = {
         "sep": delimiter,
         "header": 0 if header and not names else None,
@@ -94,7 +95,7 @@ def read_text(path: Path, roles: Mapping[str, str | None]) -> Table:
     with (
         foreign(path, f"a table separated by {delimiter!r}"),
         opened(path, max(len(row) for row in rows)) as file,
-        _after(file, n_remarks + n_above, options["encoding"]) as content,
+        _after(file, n_remarks + n_above, options["encoding"], delimiter) as content,
     ):
         frame = _frame(content, options, rows)
         repeated = names_given_twice(names or rows[0]) if header else []
@@ -232,7 +233,7 @@ def _cuts_most(n_pieces: list[int]) -> bool:
     return 2 * sum(n > 1 for n in n_pieces) >= len(n_pieces)
 
 
-def rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+def rows_of(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
     """The cells of each row; a quoted cell may hold delimiters and go on over lines.
 
     The csv module does the same, but refuses cells of more than 131 072 letters, and a wide
@@ -294,15 +295,15 @@ def has_header(rows: list[list[str]], decimal: str) -> bool:
     ) or (not any(is_number(cell) for cell in body) and len(set(first)) == len(first))
 
 
-def _after(file: BinaryIO, n_rows: int, encoding: str) -> TextIO | BinaryIO:
+def _after(file: BinaryIO, n_rows: int, encoding: str, delimiter: str) -> TextIO | BinaryIO:
     """The text behind so many rows; a row may have several lines, and blank ones are none."""
     if n_rows == 0:
         return file
     text = io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
-    n_quotes = 0
-    while n_rows and (line := text.readline()):
-        n_quotes += line.count('"')
-        n_rows -= bool(line.strip()) and n_quotes % 2 == 0
+    # Line by line: an iterator of the file would read ahead of what is left.
+    lines = (line for line in iter(text.readline, "") if line.strip())
+    for _ in islice(rows_of(lines, delimiter), n_rows):
+        pass
     return text
 
 

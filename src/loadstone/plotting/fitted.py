@@ -51,14 +51,16 @@ def image_size(shape: Any, n_features: int) -> tuple[int, int]:
     """Height and width of images whose pixels are the features, from a pair or an array of two."""
     sizes = np.asarray(shape) if np.ndim(shape) < 2 else np.empty(0)
     whole = sizes.shape == (2,) and sizes.dtype.kind in "iuf" and (sizes == sizes // 1).all()
-    if not whole or not (sizes > 0).all() or sizes[0] * sizes[1] != n_features:
+    # In numbers of Python: narrow ones do not hold the product.
+    height, width = (int(size) for size in sizes) if whole else (0, 0)
+    if height < 1 or width < 1 or height * width != n_features:
         given = f"{shape!r}" if np.ndim(shape) < 2 else f"a {type(shape).__name__}"
         msg = (
             f"image_shape={given} does not hold {n_features} features; give height and width, "
             "whose product is the number of features"
         )
         raise ValueError(msg)
-    return int(sizes[0]), int(sizes[1])
+    return height, width
 
 
 def names_of(estimator: Any, feature_names: Any = None) -> Any:
