@@ -168,12 +168,19 @@ class SparseFactors:
         rounds = Rounds(self.max_iter, (1.0 if coarse else SETTLED) * self.tol)
         state, bounds, stop = rounds(samples, found.state, counter)
         sizes = replace(found, states={**found.states, state.n_components: state}).table
-        predictors = self._predictors(samples, found, state, rounds)
         if self.prior != POINT_NORMAL and state.n_components:
             given = dict(self.hyperparameters or {})
             law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
             state, bounds, stop = rounds(samples, with_law(state, law), counter)
-            predictors = (state,)
+            predictors: tuple[State, ...] = (state,)
+        else:
+            # Settled as well as the chosen one is.
+            predictors = tuple(
+                state
+                if one.n_components == state.n_components
+                else rounds(samples, one, counter)[0]
+                for one in found.predictors or (found.state,)
+            )
         inclusion = inclusion_probabilities(samples, state) if _tells_zeros(state.law) else None
         support = self._support(state, inclusion)
         kept = support.any(axis=1)
@@ -202,15 +209,6 @@ class SparseFactors:
             n_iter=counter.n_rounds,
             stop=self._judged(samples, bounds, stop),
             most=most_components(samples),
-        )
-
-    def _predictors(
-        self, samples: Samples, found: Found, state: State, rounds: Rounds
-    ) -> tuple[State, ...]:
-        """The models that new samples go by, settled as well as the chosen ``state`` is."""
-        return tuple(
-            state if one.n_components == state.n_components else rounds(samples, one)[0]
-            for one in found.predictors or (state,)
         )
 
     def _judged(self, samples: Samples, bounds: Array, stop: Stop) -> Stop:
