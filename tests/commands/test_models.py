@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
 
-from loadstone import load_model
+from loadstone import SparsePCA, load_model, save_model
 
 NEEDS_MODEL = ["transform", "report", "certify"]
 WRITES = {"transform": "scores.csv", "report": "report.html"}
@@ -44,6 +44,15 @@ def test_transform_of_one_sample_with_holes_needs_no_other_one(run, wine_model, 
     lacking = run("transform", wine_model, "three.csv", "--missing", "columns", "--force")
     assert lacking.exit_code == 4
     assert "lacks features of the model" in " ".join(lacking.stderr.split())
+
+
+def test_transform_with_a_model_of_a_covariance_matrix_says_that_it_knows_no_means(run, tmp_path):
+    X = load_wine(as_frame=True).data
+    save_model(SparsePCA(1, n_nonzero=3).fit_covariance(X.cov()), tmp_path / "of_matrix.npz")
+    X.iloc[:2].assign(hue=np.nan).to_csv(tmp_path / "new.csv", index=False)
+    result = run("transform", "of_matrix.npz", "new.csv", "-o", "z.csv")
+    assert result.exit_code == 0, result.output
+    assert "filled with zeros, the only means" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize(

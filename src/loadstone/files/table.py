@@ -128,9 +128,10 @@ def filled(table: Table, means: Any) -> Table:
     missing = _missing(table)
     if missing is None or not missing.any():
         return table
-    note = (
-        f"{_amount_of(missing)} were filled with the means of the data that the model was fitted to"
-    )
+    with_what = "the means of the data that the model was fitted to"
+    if not np.any(means):
+        with_what = "zeros, the only means that the model knows"
+    note = f"{_amount_of(missing)} were filled with {with_what}"
     return replace(table, X=np.where(missing, means, table.X)).noting(note)
 
 
