@@ -285,6 +285,30 @@ def test_a_climb_in_the_cone_starts_from_what_has_the_signs():
     assert values[0] == pytest.approx(1.25)
 
 
+def test_the_best_of_many_supports_has_the_best_loadings_of_one_sign():
+    # Among supports whose best loadings have one sign anyway, and others that are climbed to.
+    climbed = 0
+    for seed in range(20):
+        S = problem(500 + seed, p=7)
+        A, B = S.matrix @ S.matrix, S.matrix
+        pencil = Pencil(A, B, LoadingConstraint(7, 3, nonnegative=True))
+        supports = np.array(list(combinations(range(7), 3)))
+        values, W = pencil.best_on(supports)
+        truth = np.array([best_of_one_sign_beside(A, B, T, None)[0] for T in supports])
+        best = int(np.argmax(values))
+        assert values[best] == pytest.approx(truth.max(), rel=1e-9)
+        assert (values <= truth * (1 + 1e-9)).all()
+        assert (W >= 0).all()
+        w = np.zeros(7)
+        w[supports[best]] = W[best]
+        assert w @ A @ w / (w @ B @ w) == pytest.approx(values[best], rel=1e-9)
+        climbed += 0 < (W[best] == 0).sum() < 3
+        least = np.sort(truth)[-4] * (1 + 1e-6)
+        some = pencil.best_on(supports, None, least)[0]
+        assert some.max() == pytest.approx(truth.max(), rel=1e-9)
+    assert climbed
+
+
 def test_progress_is_told_on_the_way_and_may_end_the_search():
     S, constraints = problem(2, p=20), [LoadingConstraint(20, 4)] * 3
     told = []

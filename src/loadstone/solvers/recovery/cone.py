@@ -49,6 +49,15 @@ def leading(A: Array, B: Array, floor: float, singular: float = SINGULAR) -> tup
     return values[:, -1], (white @ vectors[:, :, -1:])[:, :, 0]
 
 
+def turned_inside(w: Array, signs: Array) -> tuple[Array, Array]:
+    """Each ``w`` or ``-w``, whichever has the signs, and whether one of them has."""
+    size = np.abs(w).max(axis=1, keepdims=True, initial=0.0)
+    w = np.where(np.abs(w) > ZERO * size, w, 0.0)
+    sides = w * signs
+    negative = np.asarray((sides <= 0).all(axis=1))
+    return np.where(negative[:, None], -w, w), negative | np.asarray((sides >= 0).all(axis=1))
+
+
 def best_in_cone(
     A: Array, B: Array, signs: Array, starts: Sequence[Array], floor: float
 ) -> tuple[Array, Array]:

@@ -21,6 +21,7 @@ from loadstone.solvers.recovery.cone import (
     best_in_cone,
     leading,
     singular_share,
+    turned_inside,
 )
 
 #: Constraints that say how many features there may be, and which signs.
@@ -84,8 +85,9 @@ class Pencil:
     ) -> tuple[Array, Array]:
         """Largest root on each support (a row each) and its loadings, in a batch.
 
-        Loadings of given signs are climbed to from the signed ones and from ``near``, on
-        supports that could reach more than ``least``; nothing is found on the others.
+        Loadings of given signs are climbed to from those of any signs and from ``near``, on
+        supports that could reach more than ``least`` and than the others do; nothing is found
+        on the rest.
         """
         left, right = supports[:, :, None], supports[:, None, :]
         A, B = self.A[left, right], self.B[left, right]
@@ -93,13 +95,17 @@ class Pencil:
         signs = self.constraint.signs
         if signs is None:
             return values, loadings
-        rows = values > least
-        starts = [loadings, -loadings, *([] if near is None else [near[supports]])]
-        found = best_in_cone(
-            A[rows], B[rows], signs[supports[rows]], [start[rows] for start in starts], self.floor
-        )
-        values[:], loadings[:] = 0.0, 0.0
-        values[rows], loadings[rows] = found
+        # Where the best loadings of any signs have these signs, nothing is left to climb, and
+        # supports that could not reach more are of no use.
+        loadings, done = turned_inside(loadings, signs[supports])
+        kept = done & (values > least)
+        rows = ~done & (values > max(least, values[kept].max(initial=0.0)))
+        if rows.any():
+            starts = [loadings, -loadings, *([] if near is None else [near[supports]])]
+            starts = [start[rows] for start in starts]
+            found = best_in_cone(A[rows], B[rows], signs[supports[rows]], starts, self.floor)
+            values[rows], loadings[rows] = found
+        values[~(kept | rows)], loadings[~(kept | rows)] = 0.0, 0.0
         return values, loadings
 
     def singles(self) -> Array:
