@@ -83,6 +83,8 @@ class FactorFit:
         Why the last run of the search ended.
     most : int
         How many components the data can have.
+    hidden : int
+        Components of the search none of whose loadings are kept.
     """
 
     model: FactorModel
@@ -98,6 +100,7 @@ class FactorFit:
     n_iter: int
     stop: Stop
     most: int
+    hidden: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,6 +205,7 @@ class SparseFactors:
             n_iter=counter.n_rounds,
             stop=self._judged(samples, bounds, stop),
             most=most_components(samples),
+            hidden=int(np.count_nonzero(~kept)),
         )
 
     def _predictors(
