@@ -147,7 +147,9 @@ class Growth:
             return False
         return bool((samples.variance * state.noise.precision[0]).max() > NEARLY_NONE)
 
-    def from_above(self, samples: Samples, most: int) -> Iterator[State]:
+    def from_above(
+        self, samples: Samples, most: int, on_round: OnRound | None = None
+    ) -> Iterator[State]:
         """Models of ``most``, ``most - 1``, ... components, all started at once, then cleaned.
 
         Parts that add up to a whole have next to no noise once enough components are there, and
@@ -155,8 +157,9 @@ class Growth:
         """
         for q in range(most, 0, -1):
             W, variance = joint_start(samples, q)
-            state = self.rounds(samples, self.started(samples, W[None], variance[None]))[0]
-            yield self.cleaned(samples, self.unmixed(samples, state))
+            start = self.started(samples, W[None], variance[None])
+            state = self.unmixed(samples, self.rounds(samples, start, on_round)[0], on_round)
+            yield self.cleaned(samples, state)
 
     def _freed(self, samples: Samples, on_round: OnRound | None, size: int) -> Iterator[State]:
         """Models of ``size``, ``size + 1``, ... components, found with free noise."""

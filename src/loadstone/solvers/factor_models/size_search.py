@@ -77,7 +77,7 @@ def search_any(growth: Growth, samples: Samples, counter: Counter) -> Found:
         if counter.stopped or vain or falls == PATIENCE or state.n_components == limit:
             break
     if is_small_with_holes(samples) and limit < MAX_COMPONENTS and not counter.stopped:
-        _search_from_above(growth, samples, limit, best)
+        _search_from_above(growth, samples, limit, best, counter)
     chosen = max(best.values(), key=_bound)
     chosen = growth.pruned(samples, chosen)
     _keep(best, chosen)
@@ -102,15 +102,15 @@ def from_likeliest(samples: Samples, states: Iterable[State]) -> tuple[State, ..
 
 
 def _search_from_above(
-    growth: Growth, samples: Samples, limit: int, best: dict[int, State]
+    growth: Growth, samples: Samples, limit: int, best: dict[int, State], counter: Counter
 ) -> None:
     """Add models that were started with all components, until two do not raise the bound."""
     in_vain, smallest = 0, max(best.values(), key=_bound).n_components
-    for state in islice(growth.from_above(samples, limit), limit - smallest):
+    for state in islice(growth.from_above(samples, limit, counter), limit - smallest):
         rose = _bound(state) > max(map(_bound, best.values()))
         in_vain = 0 if rose else in_vain + 1
         _keep(best, state)
-        if in_vain == PATIENCE:
+        if counter.stopped or in_vain == PATIENCE:
             return
 
 

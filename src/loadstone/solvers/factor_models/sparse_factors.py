@@ -171,12 +171,13 @@ class SparseFactors:
         rounds = Rounds(self.max_iter, (1.0 if coarse else SETTLED) * self.tol)
         state, bounds, stop = rounds(samples, found.state, counter)
         sizes = replace(found, states={**found.states, state.n_components: state}).table
-        predictors = self._predictors(samples, found, state, rounds)
         if self.prior != POINT_NORMAL and state.n_components:
             given = dict(self.hyperparameters or {})
             law = ScaleMixture.start(self.prior, state.law.mean, state.noise.precision, given)
             state, bounds, stop = rounds(samples, with_law(state, law), counter)
-            predictors = (state,)
+            predictors: tuple[State, ...] = (state,)
+        else:
+            predictors = self._predictors(samples, found, state, rounds, counter)
         inclusion = inclusion_probabilities(samples, state) if _tells_zeros(state.law) else None
         support = self._support(state, inclusion)
         kept = support.any(axis=1)
@@ -209,11 +210,11 @@ class SparseFactors:
         )
 
     def _predictors(
-        self, samples: Samples, found: Found, state: State, rounds: Rounds
+        self, samples: Samples, found: Found, state: State, rounds: Rounds, counter: Counter
     ) -> tuple[State, ...]:
         """The models that new samples go by, settled as well as the chosen ``state`` is."""
         return tuple(
-            state if one.n_components == state.n_components else rounds(samples, one)[0]
+            state if one.n_components == state.n_components else rounds(samples, one, counter)[0]
             for one in found.predictors or (state,)
         )
 
