@@ -9,7 +9,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 from sklearn.datasets import load_wine
 
-from loadstone import SparsePCA, load_model
+from loadstone import SparseNoisyPCA, SparsePCA, load_model
 from loadstone.registry import methods
 
 RESULTS = ["loadings.csv", "model.npz", "report.html", "scores.csv"]
@@ -269,6 +269,18 @@ def test_components_may_be_a_share_to_recover(run, wine_csv):
     refused = run("fit", wine_csv, "-c", "1.5")
     assert refused.exit_code == 2
     assert "a share between 0 and 1" in refused.stderr
+
+
+@pytest.mark.parametrize("word", ["auto", "cv"])
+def test_the_number_of_components_may_be_left_to_a_method_that_learns_it(run, wine_csv, word):
+    learned = ["fit", wine_csv, "-c", word, "--method", "noisy", "--standardize", "--json"]
+    result = run(*learned, "-o", "out")
+    assert result.exit_code == 0, result.stderr
+    model = SparseNoisyPCA(word, standardize=True).fit(load_wine().data)
+    assert len(json.loads(result.stdout)["components"]) == model.n_components_ != 3
+    refused = run("fit", wine_csv, "-c", word)
+    assert refused.exit_code == 2
+    assert f"--components {word}" in refused.stderr
 
 
 def test_too_many_components_of_a_model_are_refused_in_words_of_the_shell(run, tmp_path):

@@ -36,6 +36,18 @@ def test_bounds_never_fall_and_penalised_deviances_never_rise(model, holes):
     assert (np.diff(up) >= -1e-9 * np.abs(up[1:])).all()
 
 
+@pytest.mark.parametrize("noise", ["shared", "free"])
+def test_bounds_never_fall_where_parts_of_a_whole_leave_next_to_no_noise(noise):
+    rng = np.random.default_rng(14)
+    parts = np.exp(rng.normal(size=(120, 2)) @ rng.normal(size=(2, 6)) + rng.normal(size=(120, 6)))
+    X = parts / parts.sum(axis=1, keepdims=True)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = SparseProbabilisticPCA(noise=noise).fit(X)
+    assert (model.noise_variance_ < 1e-6 * np.nanvar(X, axis=0).max()).all()
+    for bounds in (model.lower_bounds_, model.refit_lower_bounds_):
+        assert (np.diff(bounds) >= -1e-9 * np.abs(bounds[1:])).all()
+
+
 @pytest.mark.parametrize("solver", [SparseFactors(), L0Search()], ids=name)
 def test_a_mask_of_ones_is_the_complete_path(solver):
     X, _ = two_factors(1)

@@ -33,6 +33,25 @@ def test_what_chose_is_what_is_reported(cls, X):
     assert reported == values.max()
 
 
+def test_a_component_that_is_found_and_not_shown_is_spoken_of():
+    rng = np.random.default_rng(0)
+    W = 1.5 * rng.normal(size=(12, 2)) * (rng.random((12, 2)) < 0.4)
+    X = rng.normal(size=(100, 2)) @ W.T + rng.normal(size=(100, 12))
+    model = SparseProbabilisticPCA(noise="free")
+    with pytest.warns(UserWarning, match=r"^1 more component.* lower inclusion_threshold") as told:
+        sizes, bounds = table_of(model.fit(X))
+    assert len(told) == 1
+    assert sizes[np.argmax(bounds)] == 2
+    assert model.n_components_ == 1
+    strict = SparseProbabilisticPCA(prior="jeffreys", zero_threshold=1e3)
+    # The highest bound is not that of noise alone, and nobody says so.
+    with pytest.warns(UserWarning, match=r"^2 more component.* zero_threshold") as told:
+        assert strict.fit(X).n_components_ == 0
+    assert len(told) == 1
+    loose = SparseProbabilisticPCA(noise="free", inclusion_threshold=0.5).fit(X)
+    assert loose.n_components_ == 2
+
+
 @BOTH
 def test_several_numbers_are_compared_with_noise_alone(cls, X):
     model = cls(range(1, 4)).fit(X)

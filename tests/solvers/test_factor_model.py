@@ -97,3 +97,12 @@ def test_samples_have_the_covariance_of_the_model(make_rng):
     # An entry of the sample covariance has variance (C_ii C_jj + C_ij^2)/n.
     spread = np.sqrt((np.multiply.outer(np.diag(C), np.diag(C)) + C**2) / len(X))
     assert np.abs((X.T @ X / len(X) - C) / spread).max() < 5
+
+
+def test_scores_of_samples_with_holes_keep_their_digits_where_noise_is_next_to_none():
+    for seed in range(10):
+        W, t = np.random.default_rng(seed).standard_normal((6, 5)), 1.3
+        scores = FactorModel(W, 1e-7).observed_scores(t * np.eye(6), np.eye(6))
+        # One value seen in each sample: t w / (psi + w'w).
+        wanted = W * (t / (1e-7 + np.square(W).sum(axis=1)))[:, None]
+        np.testing.assert_allclose(scores.mean @ W.T, wanted @ W.T, rtol=0, atol=1e-7)

@@ -40,7 +40,7 @@ class Request:
     """What is to be fitted and written."""
 
     reading: Reading
-    n_components: float
+    n_components: float | str
     nonzero: str | None
     restriction: Restriction
     method: str
@@ -124,7 +124,9 @@ def fitted(data: Any, table: Table, method: str, options: dict[str, Any], steps:
 
     model = build_estimator(method, options, table.X.shape[1])
     n_components = options["n_components"]
-    if n_components >= 1:
+    if isinstance(n_components, str):
+        steps.next("Searching components, and how many there are")
+    elif n_components >= 1:
         steps.next(f"Searching {n_components} component(s)", n_components)
     else:
         steps.next(f"Searching components that recover {percent(n_components)}")

@@ -12,6 +12,9 @@ from loadstone.files.column_names import nearest
 from loadstone.files.errors import OptionError
 from loadstone.registry import methods
 
+#: Words for a number of components that is not given; which methods take them, they say themselves.
+LEARNED = ("auto", "cv")
+
 
 def build_estimator(method: str, options: dict[str, Any], n_features: int) -> Any:
     """The estimator with what was asked for; what it does not understand is refused."""
@@ -51,8 +54,10 @@ def default_size(n_features: int) -> int:
     return min(10, max(1, math.ceil(n_features / 3)))
 
 
-def parse_count(text: str) -> float:
-    """``"3"``, or a share between 0 and 1."""
+def parse_count(text: str) -> float | str:
+    """``"3"``, a share between 0 and 1, or a word by which methods learn the number."""
+    if text in LEARNED:
+        return text
     try:
         number = _number(text)
     except ValueError:
@@ -61,12 +66,12 @@ def parse_count(text: str) -> float:
         return number
     msg = (
         f"--components {text} is neither a whole number of at least 1 nor a share between 0 and 1 of "
-        "the variance to recover"
+        "the variance to recover, nor 'auto' or 'cv', for methods that learn the number"
     )
     raise OptionError(msg)
 
 
-def parse_size(text: str | None, n_components: float) -> Any:
+def parse_size(text: str | None, n_components: float | str) -> Any:
     """``"10"``, ``"0.1"``, ``"all"``, or one of these per component with commas between."""
     if text is None:
         return None

@@ -155,7 +155,8 @@ Components = Annotated[
         "--components",
         "-c",
         metavar="N",
-        help="How many; or a share between 0 and 1 of all features' variance to recover.",
+        help="How many; or a share between 0 and 1 of all features' variance to recover. Methods bayes "
+        "and noisy learn the number: 'auto' by their criterion, 'cv' by rows left out.",
     ),
 ]
 Nonzero = Annotated[

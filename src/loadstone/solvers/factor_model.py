@@ -20,7 +20,7 @@ from scipy.linalg import solve_triangular
 
 from loadstone.covariance.protocol import Array
 from loadstone.files.foreign import memory_limit
-from loadstone.solvers.variational_bayes.gaussian_rows import GaussianRows, pack, unpack
+from loadstone.solvers.variational_bayes.gaussian_rows import GaussianRows, inverted, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,7 @@ class FactorModel:
         values, observed = values.astype(np.float64), observed.astype(np.float64)
         products = pack(self._weighted[:, :, None] * self._double[:, None, :])
         system = unpack(products @ observed.T) + np.eye(self.n_components)
-        root = np.linalg.cholesky(system)
-        covariance = np.linalg.inv(system)
+        root, covariance = inverted(system)
         mean = np.einsum("nij,nj->ni", covariance, values @ self._weighted)
         moments = covariance + mean[:, :, None] * mean[:, None, :]
         return GaussianRows(

@@ -1,7 +1,5 @@
 """Evidence: against brute-force integration, and what it does for the law of new samples."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -12,12 +10,10 @@ from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_models.evidence import log_evidence
 from loadstone.solvers.factor_models.information import information
 from loadstone.solvers.factor_models.noise import ETA
-from loadstone.solvers.factor_models.rounds import Rounds
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.factor_models.size_search import Counter, search_any, search_sizes
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
-from small_factors import samples_from
 
 
 def one_factor(n=150):
@@ -128,25 +124,3 @@ def test_a_number_that_is_ordered_is_kept():
     samples = samples_of(covariance_of(one_factor())[0])
     found = search_sizes(SparseFactors().growth(), samples, {1}, Counter())
     assert not found.predictors
-
-
-def test_a_callback_ends_what_comes_after_the_search(monkeypatch):
-    # Models that new samples go by, and those that begin with all components where values are
-    # missing, were settled to the end.
-    X, holes = parts_of_a_whole(5)
-    samples = samples_from(np.where(holes, np.nan, X))
-    solver, lengths, run = SparseFactors(), [], Rounds.__call__
-    found = search_any(solver.growth(), samples, Counter())
-    found = replace(found, predictors=tuple(state for q, state in found.states.items() if q))
-
-    def counted(self, *args, **kwargs):
-        result = run(self, *args, **kwargs)
-        lengths.append(len(result[1]))
-        return result
-
-    monkeypatch.setattr(Rounds, "__call__", counted)
-    stopped = Counter(lambda n, bound: True)
-    solver.finished(samples, found, stopped)
-    list(solver.growth().from_above(samples, 3, stopped))
-    assert set(lengths) == {1}
-    assert stopped.n_rounds == len(lengths) > len(found.predictors) + 3

@@ -8,6 +8,8 @@ import pytest
 from loadstone.covariance import covariance_of
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.datasets.make_sparse_factors import make_sparse_factors
+from loadstone.solvers.factor_models import rounds
+from loadstone.solvers.factor_models.growth import TRIAL_ROUNDS
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
 from loadstone.solvers.l0_noise_search import L0Search
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
@@ -143,6 +145,36 @@ def test_a_callback_ends_the_search():
     fit = SparseFactors()(S, on_round=lambda n, bound: bool(seen.append(bound)) or n >= 3)
     assert fit.stop.name == "CALLBACK"
     assert len(seen) < 10
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.8, 0.95])
+def test_a_search_hears_a_callback_wherever_it_is(monkeypatch, share):
+    rng = np.random.default_rng(14)
+    parts = np.exp(rng.normal(size=(60, 2)) @ rng.normal(size=(2, 5)) + rng.normal(size=(60, 5)))
+    X = parts / parts.sum(axis=1, keepdims=True)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    holes, n_rounds, stopped = incomplete_observations(X, np.ones(60))[0], [0], []
+    once = rounds.update
+
+    def counted(*args, **options):
+        n_rounds[0] += 1
+        return once(*args, **options)
+
+    monkeypatch.setattr(rounds, "update", counted)
+    SparseFactors()(holes)
+    last = share * n_rounds[0]
+    n_rounds[0] = 0
+
+    def stop(_, bound):
+        if n_rounds[0] < last:
+            return False
+        stopped.append(n_rounds[0])
+        return True
+
+    assert SparseFactors()(holes, on_round=stop).stop.name == "CALLBACK"
+    # A race between proposals is short and runs to its end.
+    assert stopped[0] - last <= 4 * TRIAL_ROUNDS
+    assert n_rounds[0] - stopped[0] <= 4 * TRIAL_ROUNDS
 
 
 def test_inclusion_probabilities_are_calibrated():

@@ -15,8 +15,8 @@ from loadstone.solvers.fitted_model import NOTHING_STANDS_OUT, FittedModel, shor
 def fitted_factors(fit: FactorFit, n_components: Any) -> FittedModel:
     """``fit`` with the further attributes it gives; ``n_components`` as it was asked for."""
     W = fit.model.loadings
-    asked = missed_size(n_components, W.shape[1])
-    missing = shortfall(W.shape[1], asked, fit.most, NOTHING_STANDS_OUT)
+    found = W.shape[1] + fit.hidden
+    missing = shortfall(found, missed_size(n_components, found), fit.most, NOTHING_STANDS_OUT)
     strength = np.linalg.norm(W, axis=0)
     inclusion = (W != 0).astype(np.float64) if fit.inclusion is None else fit.inclusion
     return FittedModel(
@@ -25,7 +25,7 @@ def fitted_factors(fit: FactorFit, n_components: Any) -> FittedModel:
         location=fit.location,
         searches=(Loadings(W, fit.bounds, fit.n_iter, fit.stop),),
         shortfall=None if fit.stop is Stop.CALLBACK else missing,
-        told=all_needed(fit.sizes["n_components"], W.shape[1]),
+        told=(*all_needed(fit.sizes["n_components"], found), *_hidden(fit.hidden)),
         attributes={
             "lower_bound_": fit.lower_bound,
             "lower_bounds_": fit.bounds,
@@ -38,4 +38,15 @@ def fitted_factors(fit: FactorFit, n_components: Any) -> FittedModel:
             "components_std_": fit.loadings_std / strength,
             "inclusion_": inclusion,
         },
+    )
+
+
+def _hidden(n_components: int) -> tuple[str, ...]:
+    """What to tell of components that the search has found and nobody sees."""
+    if not n_components:
+        return ()
+    return (
+        f"{n_components} more component(s) were found and are not shown: none of their loadings is sure "
+        "enough to keep. Densities and imputed values may go by them all the same; lower "
+        "inclusion_threshold, or zero_threshold with another prior, to see them",
     )

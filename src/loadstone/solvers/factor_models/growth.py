@@ -157,9 +157,9 @@ class Growth:
         """
         for q in range(most, 0, -1):
             W, variance = joint_start(samples, q)
-            begun = self.started(samples, W[None], variance[None])
-            state = self.rounds(samples, begun, on_round)[0]
-            yield self.cleaned(samples, self.unmixed(samples, state, on_round))
+            start = self.started(samples, W[None], variance[None])
+            state = self.unmixed(samples, self.rounds(samples, start, on_round)[0], on_round)
+            yield self.cleaned(samples, state)
 
     def _freed(self, samples: Samples, on_round: OnRound | None, size: int) -> Iterator[State]:
         """Models of ``size``, ``size + 1``, ... components, found with free noise."""

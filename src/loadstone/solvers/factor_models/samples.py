@@ -18,7 +18,7 @@ from loadstone.covariance.containers import InMemoryRows
 from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.covariance.from_data import DataCovariance
 from loadstone.covariance.protocol import Array, Covariance
-from loadstone.solvers.variational_bayes.gaussian_rows import pack, triangle, unpack
+from loadstone.solvers.variational_bayes.gaussian_rows import inverted, pack, triangle, unpack
 from loadstone.solvers.variational_bayes.latent import Counted
 from loadstone.solvers.variational_bayes.missing import IncompleteObservations
 
@@ -154,9 +154,7 @@ class CompleteSamples:
     def scores(self, mean: Array, moments: Array, tau: Array, location: Array) -> Scores:
         """Scores from one product with the scatter; centred samples leave the mean at 0."""
         models, q, d = mean.shape
-        root = np.linalg.cholesky(moments + np.eye(q))
-        inverse = np.linalg.inv(root)
-        sigma = inverse.swapaxes(1, 2) @ inverse
+        root, sigma = inverted(moments + np.eye(q))
         H = sigma @ (mean * tau[:, None])
         cross = self.products(H.reshape(-1, d)).reshape(models, q, d)
         scatter = H @ cross.swapaxes(1, 2)
@@ -225,8 +223,7 @@ class IncompleteSamples:
     ) -> tuple[Array, ...]:
         q = mean.shape[0]
         system = unpack(moments @ self.patterns.T) + np.eye(q)
-        root = np.linalg.cholesky(system)
-        sigma = np.linalg.inv(system)
+        root, sigma = inverted(system)
         projected = (self.values - self.observed * location) @ weighted.T
         X = (sigma[self.pattern] @ projected[:, :, None])[:, :, 0]
         weighted_X = self.weights[:, None] * X

@@ -83,6 +83,8 @@ class FactorFit:
         Why the last run of the search ended.
     most : int
         How many components the data can have.
+    hidden : int
+        Components of the search none of whose loadings are kept.
     """
 
     model: FactorModel
@@ -98,6 +100,7 @@ class FactorFit:
     n_iter: int
     stop: Stop
     most: int
+    hidden: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,13 +177,7 @@ class SparseFactors:
             state, bounds, stop = rounds(samples, with_law(state, law), counter)
             predictors: tuple[State, ...] = (state,)
         else:
-            # Settled as well as the chosen one is.
-            predictors = tuple(
-                state
-                if one.n_components == state.n_components
-                else rounds(samples, one, counter)[0]
-                for one in found.predictors or (found.state,)
-            )
+            predictors = self._predictors(samples, found, state, rounds, counter)
         inclusion = inclusion_probabilities(samples, state) if _tells_zeros(state.law) else None
         support = self._support(state, inclusion)
         kept = support.any(axis=1)
@@ -209,6 +206,16 @@ class SparseFactors:
             n_iter=counter.n_rounds,
             stop=self._judged(samples, bounds, stop),
             most=most_components(samples),
+            hidden=int(np.count_nonzero(~kept)),
+        )
+
+    def _predictors(
+        self, samples: Samples, found: Found, state: State, rounds: Rounds, counter: Counter
+    ) -> tuple[State, ...]:
+        """The models that new samples go by, settled as well as the chosen ``state`` is."""
+        return tuple(
+            state if one.n_components == state.n_components else rounds(samples, one, counter)[0]
+            for one in found.predictors or (state,)
         )
 
     def _judged(self, samples: Samples, bounds: Array, stop: Stop) -> Stop:

@@ -70,6 +70,17 @@ def unpack(packed: Array) -> Array:
     return full
 
 
+def inverted(systems: Array) -> tuple[Array, Array]:
+    """Lower triangular roots ``L`` of positive matrices (..., q, q), and their inverses.
+
+    By way of ``L^-1``: where some directions are known to many digits and others not at all, a general
+    inverse has its rounding in both, and what is multiplied by a large precision needs it in neither.
+    """
+    root = np.linalg.cholesky(systems)
+    inverse_root = np.linalg.inv(root)
+    return root, inverse_root.swapaxes(-1, -2) @ inverse_root
+
+
 def gaussian_rows(
     second: Array, prior_variance: Array, cross: Array, precision: float, *, keep_moments: bool
 ) -> GaussianRows:
