@@ -71,6 +71,20 @@ def test_the_bound_of_an_l1_budget_is_its_formula():
     assert min(grid) * (1 - 1e-9) <= bound <= min(grid) * 1.01
 
 
+def test_the_soft_threshold_takes_the_better_of_all_entries_and_those_the_signs_allow():
+    A = np.cov(data().T)
+    A[0] *= -1
+    A[:, 0] *= -1
+    allowed = np.maximum(A, 0)
+    rule = LoadingConstraint(P, 3, nonnegative=True)
+    bound = {b.name: b.value for b in constraint_bounds(A, rule)}["soft threshold"]
+    best = min(
+        min(np.linalg.eigvalsh(soft(B, t))[-1] for B in (A, allowed)) + 3 * t
+        for t in np.linspace(0, np.abs(A).max(), 400)
+    )
+    assert best * (1 - 1e-9) <= bound <= best * 1.01
+
+
 def test_bounds_of_groups_are_their_formulas():
     A = np.cov(data().T)
     labels = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2])
