@@ -1,5 +1,7 @@
 """Every joint bound is above what brute force finds; the parts have oracles of their own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -231,6 +233,34 @@ def test_a_step_far_too_long_does_not_overflow():
     value, gradient = bound(point)
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize(
+    ("theorem", "relation", "quantity"),
+    [("A", "disjoint", SUM), ("B", "strict", SUM), ("D", "none", ADJUSTED)],
+)
+@pytest.mark.parametrize("power", [-30, 30])
+def test_bounds_grow_with_the_unit_of_the_data(theorem, relation, quantity, power):
+    rng = np.random.default_rng(9)
+    problem, unit = joint(13, [3, 3], relation), 2.0**power
+    dual, level = random_dual(rng, PITPROPS, problem.features), 0.0
+    if theorem == "D":
+        level = 1.1 * abs(np.linalg.eigvalsh(dual_matrix(dual)[0])[0])
+    prices = np.array([0.5, 0.7]) if theorem == "A" else None
+
+    def bound(unit):
+        scaled = replace(
+            dual,
+            pairing=dual.pairing * unit,
+            shift=dual.shift * unit,
+            factor=dual.factor * np.sqrt(unit),
+        )
+        asked = None if prices is None else prices * unit
+        proof = JointProof(theorem=theorem, dual=scaled, level=level * unit, prices=asked)
+        return joint_bound(PITPROPS * unit, problem, quantity, proof)
+
+    assert np.isfinite(bound(1.0))
+    assert bound(unit) == pytest.approx(unit * bound(1.0), rel=1e-9)
 
 
 @pytest.mark.parametrize("part", ["pairing", "shift", "factor"])

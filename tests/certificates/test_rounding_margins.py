@@ -118,6 +118,19 @@ def test_the_bounds_in_the_space_of_samples_are_rounded_upwards(seed):
     assert top + other <= Fraction(bounds.trace) <= (top + other) * (1 + room)
 
 
+def test_a_known_value_of_entries_of_both_signs_is_rounded_downwards():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        # Absolute loadings would have nearly no variance, and signed ones have all of it.
+        v = rng.uniform(0.5, 2.0, 2) * [1, -1]
+        matrix = symmetric(np.outer(v, v) * (1 + 1e-9 * rng.random()))
+        w = np.array([1 / v[0], 1 / v[1]])
+        exact = [[Fraction(x) for x in row] for row in matrix]
+        x, y = Fraction(w[0]), Fraction(w[1])
+        value = x * x * exact[0][0] + 2 * x * y * exact[0][1] + y * y * exact[1][1]
+        assert Fraction(lower_value(ExplicitCovariance(matrix), w)) <= value / (x * x + y * y)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_a_known_value_is_rounded_downwards(seed):
     rng = np.random.default_rng(seed)
