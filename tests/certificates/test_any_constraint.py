@@ -61,14 +61,30 @@ def soft(A, t):
 
 
 def test_the_bound_of_an_l1_budget_is_its_formula():
-    A = np.cov(data().T)
+    A = np.cov(np.random.default_rng(4).standard_normal((12, P)).T)
     budget = 1.7
+    # Signs that no change of signs makes positive.
+    assert np.linalg.eigvalsh(np.abs(A))[-1] > 1.2 * np.linalg.eigvalsh(A)[-1]
     bound = {b.name: b.value for b in constraint_bounds(A, L1Budget(P, budget))}["soft threshold"]
     grid = [
         np.linalg.eigvalsh(soft(A, t))[-1] + t * budget**2
         for t in np.linspace(0, np.abs(A).max(), 400)
     ]
     assert min(grid) * (1 - 1e-9) <= bound <= min(grid) * 1.01
+
+
+def test_the_soft_threshold_takes_the_better_of_all_entries_and_those_the_signs_allow():
+    A = np.cov(data().T)
+    A[0] *= -1
+    A[:, 0] *= -1
+    allowed = np.maximum(A, 0)
+    rule = LoadingConstraint(P, 3, nonnegative=True)
+    bound = {b.name: b.value for b in constraint_bounds(A, rule)}["soft threshold"]
+    best = min(
+        min(np.linalg.eigvalsh(soft(B, t))[-1] for B in (A, allowed)) + 3 * t
+        for t in np.linspace(0, np.abs(A).max(), 400)
+    )
+    assert best * (1 - 1e-9) <= bound <= best * 1.01
 
 
 def test_bounds_of_groups_are_their_formulas():

@@ -38,6 +38,21 @@ def test_instant_bounds_hold(seed):
         assert instant_bound(S, problem) == min(instant_bounds(block, problem))
 
 
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_instant_bounds_hold_where_variances_are_nothing(nonnegative):
+    rng = np.random.default_rng(18)
+    for _ in range(30):
+        n = int(rng.integers(2, 7))
+        matrix = rng.standard_normal((n, n))
+        matrix = matrix + matrix.T
+        np.fill_diagonal(matrix, 0.0)
+        problem = random_problem(rng, n, nonnegative=nonnegative)
+        optimum = brute_force(matrix, problem)
+        block = matrix[np.ix_(problem.features, problem.features)]
+        for bound in instant_bounds(block, problem):
+            assert bound.value >= optimum - rounding(matrix), (bound, problem)
+
+
 @pytest.mark.parametrize("seed", range(6, 12))
 def test_random_duals_hold_also_when_they_know_only_some_features(seed):
     for rng, kind, matrix, problem, optimum in cases(seed, 100, 8):

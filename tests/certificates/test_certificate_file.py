@@ -72,6 +72,13 @@ def shallow_nested(_):
         {"node_features": lambda m: m["node_features"] + 99},
         {"node_duals": lambda m: m["node_duals"] + 1},
         {"node_duals": lambda m: m["node_duals"] - 10**9},
+        {
+            "node_duals": lambda m: (
+                np.append(m["node_duals"], -1) + (np.arange(len(m["node_duals"]) + 1) == 0)
+            ),
+            "node_features": lambda m: np.append(m["node_features"], -1),
+            "node_listed": lambda m: np.append(m["node_listed"], m["node_listed"][:1]),
+        },
         {"dual_sizes": lambda m: np.full((1, 3), 2**62)},
         {"dual_sizes": lambda m: np.zeros((0, 2), dtype=int)},
         {"constraint": nested},

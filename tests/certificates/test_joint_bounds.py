@@ -1,5 +1,7 @@
 """Every joint bound is above what brute force finds; the parts have oracles of their own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -15,6 +17,7 @@ from loadstone.certificates.joint_bound import (
 )
 from loadstone.certificates.joint_eigenvalues import ky_fan, pencil_sums
 from loadstone.certificates.joint_problem import ADJUSTED, RELATIONS, SUM, JointProblem, local
+from loadstone.certificates.joint_recovery import recovered_beyond
 from loadstone.certificates.joint_search import SmoothedJointBound, propose_joint_dual, soft_sum
 from loadstone.certificates.joint_search_supports import SupportBound, faces_of
 from loadstone.certificates.joint_supports import largest_on_supports, supports_of
@@ -230,3 +233,69 @@ def test_a_step_far_too_long_does_not_overflow():
     value, gradient = bound(point)
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize(
+    ("theorem", "relation", "quantity"),
+    [("A", "disjoint", SUM), ("B", "strict", SUM), ("D", "none", ADJUSTED)],
+)
+@pytest.mark.parametrize("power", [-30, 30])
+def test_bounds_grow_with_the_unit_of_the_data(theorem, relation, quantity, power):
+    rng = np.random.default_rng(9)
+    problem, unit = joint(13, [3, 3], relation), 2.0**power
+    dual, level = random_dual(rng, PITPROPS, problem.features), 0.0
+    if theorem == "D":
+        level = 1.1 * abs(np.linalg.eigvalsh(dual_matrix(dual)[0])[0])
+    prices = np.array([0.5, 0.7]) if theorem == "A" else None
+
+    def bound(unit):
+        scaled = replace(
+            dual,
+            pairing=dual.pairing * unit,
+            shift=dual.shift * unit,
+            factor=dual.factor * np.sqrt(unit),
+        )
+        asked = None if prices is None else prices * unit
+        proof = JointProof(theorem=theorem, dual=scaled, level=level * unit, prices=asked)
+        return joint_bound(PITPROPS * unit, problem, quantity, proof)
+
+    assert np.isfinite(bound(1.0))
+    assert bound(unit) == pytest.approx(unit * bound(1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("part", ["pairing", "shift", "factor"])
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("theorem", "quantity"), [("B", SUM), ("D", ADJUSTED)])
+def test_numbers_that_are_not_finite_prove_nothing(theorem, quantity, number, part):
+    problem = joint(4, [2, 2], "strict" if quantity == SUM else "none")
+    numbers = random_dual(np.random.default_rng(0), np.eye(4), problem.features)
+    vars(numbers)[part][0] = number
+    proof = JointProof(theorem=theorem, dual=numbers, level=10.0)
+    with pytest.raises(CertificateError, match=f"{part} of a joint proof must be"):
+        joint_bound(np.eye(4), problem, quantity, proof)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_supports_are_bounded_for_all_matrices_within_the_error(nonnegative):
+    rng = np.random.default_rng(7)
+    for _ in range(10):
+        matrix = np.cov(rng.standard_normal((9, 6)).T)
+        problem, error = SupportProblem.of(6, 3, nonnegative=nonnegative), 0.2
+        # The worst of them has all of its eigenvalues larger.
+        worst = brute_force(matrix + error * np.eye(6), problem)
+        assert largest_on_supports(matrix, error, problem) == pytest.approx(worst)
+        assert largest_on_supports(matrix, error, problem) >= worst - 1e-12
+
+
+def test_a_copy_of_an_earlier_component_recovers_nothing_more():
+    rng = np.random.default_rng(8)
+    matrix = np.cov(rng.standard_normal((20, 6)).T)
+    earlier, w = rng.standard_normal((6, 2)), rng.standard_normal(6)
+    assert recovered_beyond(matrix, earlier, earlier @ [0.3, -2.0]) == 0.0
+
+    def recovered(W):
+        U = matrix @ W
+        return np.trace(U @ np.linalg.solve(W.T @ U, U.T))
+
+    more = recovered(np.column_stack([earlier, w])) - recovered(earlier)
+    assert recovered_beyond(matrix, earlier, w) == pytest.approx(more)

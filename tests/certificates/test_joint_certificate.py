@@ -114,6 +114,19 @@ def test_forced_and_forbidden_features_are_obeyed():
     assert ", 1 of them forced could explain" in str(joint)
 
 
+@pytest.mark.parametrize("relation", ["none", "disjoint"])
+def test_components_of_different_signs_compete_with_their_own(relation):
+    A = np.eye(4)
+    A[0, 1] = A[1, 0] = -0.9
+    A[2, 3] = A[3, 2] = 0.9
+    rules = [Signs(dict(enumerate(signs)), 2, 4) for signs in ([1, 1, 1, 1], [1, -1, 1, 1])]
+    # Poor components, of which a bound that is too low would still be above.
+    joint = prove_together(ExplicitCovariance(A), rules, np.eye(4)[:, [0, 2]], relation)
+    assert joint.value == pytest.approx(2.0)
+    # The best use features 2 and 3, and 0 against 1.
+    assert joint.verify(A) >= 3.8
+
+
 def test_other_constraints_are_relaxed_to_their_size():
     labels = np.repeat(["a", "b", "c"], [4, 4, 5])
     model = SparsePCA(2, constraint=Groups(labels, 1), certify="standard")

@@ -1,15 +1,18 @@
 """Bounds hold to the last digit: compared with forty digits, not with floating point."""
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
 
 from loadstone.certificates.bound_dual import Dual, evaluate, top_eigenvalue
 from loadstone.certificates.bound_instant import instant_bounds
+from loadstone.certificates.bound_sample_space import sample_space_bounds
 from loadstone.certificates.bound_single_support import support_optimum
 from loadstone.certificates.certificate_value import lower_value, variance_on_support
 from loadstone.certificates.problem import SupportProblem
-from loadstone.covariance import ExplicitCovariance
+from loadstone.covariance import ExplicitCovariance, covariance_of
 
 SIZES = (2, 3, 5, 8)
 
@@ -85,6 +88,47 @@ def test_what_a_dual_takes_away_and_gives_back_is_rounded_upwards():
             taken = sum(mpmath.mpf(float(f)) ** 2 for f in factor[0])
             truth = 1 - taken + mpmath.mpf(float(shift[0]))
         assert mpmath.mpf(top_eigenvalue(np.ones((1, 1)), dual)) >= truth
+
+
+def test_slices_of_a_dual_are_rounded_upwards():
+    rng = np.random.default_rng(3)
+    for count in (1, 3, 6):
+        for _ in range(40):
+            pairs = 1e6 * rng.standard_normal((count, 2, 1))
+            tilt = [(g, h) for g, h in pairs]
+            shift = np.array([sum(g[0] * h[0] for g, h in tilt)])
+            dual = Dual(np.arange(1), np.zeros((1, 1)), shift, np.zeros((1, 1)))
+            taken = sum(Fraction(g[0]) * Fraction(h[0]) for g, h in tilt)
+            truth = 1 - taken + Fraction(shift[0])
+            assert Fraction(top_eigenvalue(np.ones((1, 1)), dual, tilt)) >= truth
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_bounds_in_the_space_of_samples_are_rounded_upwards(seed):
+    # A cross of four points: the eigenvalues are known, and two bounds of all features are exact.
+    step = np.random.default_rng(seed).standard_normal(12)
+    u, v = np.where(np.arange(12) < 6, 3 * step, 0), np.where(np.arange(12) < 6, 0, step)
+    S, _ = covariance_of(np.array([u, -u, v, -v]), route="wide")
+    top, other = (sum(2 * Fraction(x) ** 2 for x in w) / 3 for w in (u, v))
+    (bounds,) = sample_space_bounds(S, [SupportProblem.of(12, 12)])
+    top, other = max(top, other), min(top, other)
+    room = Fraction(1, 10**12)
+    assert top <= Fraction(bounds.eigenvalue) <= top * (1 + room)
+    assert top <= Fraction(bounds.above_an_eigenvalue) <= top * (1 + room)
+    assert top + other <= Fraction(bounds.trace) <= (top + other) * (1 + room)
+
+
+def test_a_known_value_of_entries_of_both_signs_is_rounded_downwards():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        # Absolute loadings would have nearly no variance, and signed ones have all of it.
+        v = rng.uniform(0.5, 2.0, 2) * [1, -1]
+        matrix = symmetric(np.outer(v, v) * (1 + 1e-9 * rng.random()))
+        w = np.array([1 / v[0], 1 / v[1]])
+        exact = [[Fraction(x) for x in row] for row in matrix]
+        x, y = Fraction(w[0]), Fraction(w[1])
+        value = x * x * exact[0][0] + 2 * x * y * exact[0][1] + y * y * exact[1][1]
+        assert Fraction(lower_value(ExplicitCovariance(matrix), w)) <= value / (x * x + y * y)
 
 
 @pytest.mark.parametrize("seed", range(10))

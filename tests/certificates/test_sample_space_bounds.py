@@ -47,8 +47,9 @@ def test_no_support_beats_the_bounds(seed, rule):
         assert min(bounds) >= best_value(matrix, problem.n_nonzero, **apart) - 1e-12
 
 
-def test_the_bound_above_an_eigenvalue_is_the_formula():
-    X = wide(3)
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_the_bound_above_an_eigenvalue_is_the_formula(unit):
+    X = unit * wide(3)
     S, _ = covariance_of(X, route="wide")
     matrix = np.cov(X.T)
     values, vectors = np.linalg.eigh(matrix)

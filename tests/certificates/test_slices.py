@@ -49,6 +49,31 @@ def test_the_bound_of_a_slice_is_the_one_of_the_tilted_matrix():
         assert found.bound >= np.linalg.eigvalsh(tilted)[-1]
 
 
+def test_a_dual_has_no_more_multipliers_than_there_are_slices():
+    S, problem = ExplicitCovariance(np.eye(2)), SupportProblem.of(2, 2)
+    dual = replace(nothing(2), multipliers=np.array([0.5]))
+    assert evaluate(S, problem.slice(np.ones(2), np.ones(2)), dual).bound >= 0.5
+    with pytest.raises(ValueError, match="1 multipliers for 0 slices"):
+        evaluate(S, problem, dual)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"limits": np.array([1.0, -1e-9])}, "none of them negative"),
+        ({"limits": np.array([1.0, np.nan])}, "not finite"),
+        ({"multipliers": np.array([-1e-9])}, "multiplier of a slice is negative"),
+        ({"shift": np.zeros(2, dtype=np.float32)}, "double precision"),
+        ({"shift": np.zeros(3)}, "its parts have shapes"),
+        ({"features": np.array([1, 1])}, "ascending and distinct"),
+    ],
+)
+def test_numbers_that_would_prove_too_much_are_refused(changes, words):
+    problem = SupportProblem.of(2, 2).slice(np.ones(2), np.ones(2))
+    with pytest.raises(ValueError, match=words):
+        evaluate(ExplicitCovariance(np.eye(2)), problem, replace(nothing(2), **changes))
+
+
 def test_lines_about_features_that_a_dual_does_not_know_do_not_count():
     # x = (10, 1)/sqrt(101) lies in the slice and has a variance of almost 1.
     S = ExplicitCovariance(np.diag([1.0, 1e-3]))

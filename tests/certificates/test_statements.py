@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from loadstone.certificates import CertificateError, prove
-from loadstone.constraints import LoadingConstraint
+from loadstone.certificates.problem_after import Earlier
+from loadstone.constraints import Groups, L1Budget, LoadingConstraint
 from loadstone.covariance import ExplicitCovariance
 
 MATRIX = np.cov(np.random.default_rng(0).standard_normal((30, 16)).T)
@@ -68,6 +69,24 @@ def test_a_component_outside_its_constraint_proves_nothing(field, loading):
         forged.verify(S)
 
 
+@pytest.mark.parametrize(
+    ("constraint", "argument"),
+    [
+        (LoadingConstraint(16, 16), "single support"),
+        (LoadingConstraint(16, 2, forced=[0, 3]), "single support"),
+        (LoadingConstraint(16, 5), "instant bound"),
+        (Groups(np.arange(16) // 4, 1), "instant bound"),
+        (L1Budget(16, 1.5), "instant bound"),
+    ],
+    ids=repr,
+)
+def test_the_argument_is_named(constraint, argument):
+    S = ExplicitCovariance(MATRIX)
+    stated = prove(S, constraint, np.eye(16)[0], effort="instant")
+    assert stated.proof == argument
+    assert argument in str(stated)
+
+
 def supports_better_than(value, size):
     """Every support of this size whose leading eigenvalue exceeds ``value``."""
     for chosen in combinations(range(16), size):
@@ -94,6 +113,28 @@ def test_fixed_features_are_in_every_and_in_no_better_component(size):
     for support in better:
         assert set(found.fixed_in.tolist()) <= support
         assert not set(found.fixed_out.tolist()) & support
+
+
+def test_a_feature_that_outweighs_all_others_is_fixed_in():
+    stretch = np.where(np.arange(16) == 6, 4.0, 1.0)
+    A = MATRIX * np.outer(stretch, stretch)
+    found = prove(ExplicitCovariance(A), LoadingConstraint(16, 3), np.eye(16)[6], effort="standard")
+    # Without it no component of three features reaches its variance alone.
+    others = np.delete(np.delete(A, 6, axis=0), 6, axis=1)
+    assert np.linalg.eigvalsh(others)[-1] < A[6, 6]
+    assert 6 in found.fixed_in
+
+
+@pytest.mark.parametrize("relation", ["strict", "uncorrelated"])
+@pytest.mark.parametrize("other", [0, 1, 2])
+def test_what_is_left_of_a_relation_is_the_largest_angle(relation, other):
+    B = np.eye(16) if relation == "strict" else MATRIX
+    # Four directions without angles, of which the last leans towards one of those before.
+    Q = np.linalg.solve(np.linalg.cholesky(B).T, np.eye(16))[:, :4]
+    earlier = Earlier(loadings=3 * Q[:, :3], relation=relation)
+    leaning = 2 * Q[:, 3] + 0.1 * Q[:, other]
+    found = earlier.residual(ExplicitCovariance(MATRIX), leaning)
+    assert found == pytest.approx(0.1 / np.hypot(2, 0.1))
 
 
 def test_a_dual_points_at_better_components_before_any_case_is_distinguished():

@@ -83,3 +83,10 @@ def test_words():
     assert Groups([0, 1], 1).describe() == "components of 1 group"
     full = Groups([0, 1], 2, per_group=3, nonnegative=True).describe()
     assert full == "non-negative components of 2 groups with at most 3 features each"
+
+
+@pytest.mark.parametrize("per_group", [None, 2])
+def test_the_largest_sum_of_loadings_is_that_of_equal_ones(per_group):
+    constraint = Groups([0, 0, 0, 1, 1, 1, 1, 2], 2, per_group=per_group)
+    w = constraint.best_loading(np.ones(8))
+    assert constraint.largest_l1 == pytest.approx(w.sum())

@@ -172,3 +172,11 @@ def test_empty_chunks_of_rows_are_skipped():
     holed = da.concatenate([lazy[:10], lazy[:0], lazy[10:]])
     S, _ = covariance_of(holed, route="gram")
     np.testing.assert_allclose(S.matrix, np.cov(X.T), atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 2, 2)])
+def test_what_is_no_table_is_refused_before_it_is_read(shape):
+    with pytest.raises(
+        ValueError, match=rf"X has {len(shape)} dimension\(s\); expected a 2D array"
+    ):
+        SampleCovariance.of(da.ones(shape))

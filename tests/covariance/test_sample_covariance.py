@@ -11,6 +11,8 @@ from scipy import sparse
 
 import registry
 from loadstone import SampleCovariance
+from loadstone.covariance import scatter
+from loadstone.covariance.containers import rows_of
 from loadstone.covariance.lost_digits import MAX_ROUNDING, LostDigitsError
 from loadstone.covariance.sample_file import CovarianceFileError, is_sample_file
 
@@ -129,12 +131,29 @@ def test_digits_survive_outliers_and_drift():
     assert (parts[1] + parts[2]).moments().constant.tolist() == [False, True]
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_single_precision_is_summed_in_pieces(weighted, monkeypatch):
+    monkeypatch.setattr(scatter, "CACHED_BYTES", 4 * 3 * 7)
+    rng = np.random.default_rng(8)
+    X = (rng.standard_normal((60, 3)) + 5).astype(np.float32)
+    w = rng.uniform(0.1, 3, 60) if weighted else None
+    n, mean, expected = two_passes(X, w)
+    (found,) = scatter.accumulate_scatter(rows_of(X), w, exact=False)
+    assert found.n_samples == pytest.approx(float(n))
+    np.testing.assert_allclose(found.mean, mean.astype(float), rtol=1e-6)
+    np.testing.assert_allclose(found.matrix, expected.astype(float), rtol=1e-5, atol=1e-4)
+
+
 def test_names_come_from_frames_and_must_agree():
     rng = np.random.default_rng(6)
     X = pd.DataFrame(rng.standard_normal((9, 3)), columns=["a", "b", "c"])
     C = SampleCovariance.of(X)
     assert C.names.tolist() == ["a", "b", "c"]
-    assert (C + SampleCovariance.of(X.to_numpy())).names.tolist() == ["a", "b", "c"]
+    unnamed = SampleCovariance.of(X.to_numpy())
+    assert unnamed.names is None
+    for both in (C + unnamed, unnamed + C, C + C):
+        assert both.names.tolist() == ["a", "b", "c"]
+    assert (unnamed + unnamed).names is None
     before = C.scatter.copy()
     with pytest.raises(ValueError, match=r"called 'b' in one covariance and 'c' in the other"):
         C.partial_fit(X[["a", "c", "b"]])

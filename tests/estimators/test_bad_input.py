@@ -314,3 +314,15 @@ def test_a_forced_feature_of_no_use_to_the_first_component_may_serve_the_second(
     how = {"nonnegative": True, "orthogonality": "disjoint", "forced": [1]}
     W = ExactSparsePCA(2, **how).fit(X).components_
     assert not (W[0] * W[1]).any()
+
+
+def test_a_sample_beyond_all_numbers_has_no_score():
+    from loadstone import SparsePCA
+
+    X = np.random.default_rng(0).standard_normal((30, 4)) * [3, 2, 0.1, 0.1]
+    model = SparsePCA(n_nonzero=2).fit(X)
+    # Its distance overflows in a feature that no component uses.
+    far = X.copy()
+    far[0, np.flatnonzero(model.components_[0] == 0)[0]] = 1e200
+    with pytest.raises(ValueError, match="its squares overflow"), np.errstate(over="ignore"):
+        model.score(far)

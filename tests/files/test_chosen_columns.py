@@ -35,6 +35,8 @@ def path(tmp_path):
         ("age, years", None, ["age, years"]),
         ("w:1", None, ["w:1"]),
         (["gene_b:"], "w:1", ["gene_b", "age, years", "gene_c"]),
+        (":gene_b", None, ["id", "gene_a", "gene_b"]),
+        ("gene_b:gene_a", None, ["gene_a", "gene_b"]),
         (None, ["id", "gene_[ab]", "sex"], ["age, years", "gene_c", "w:1"]),
         (["gene_c", "gene_a"], None, ["gene_a", "gene_c"]),
     ],

@@ -129,6 +129,27 @@ def test_the_end_of_a_pattern_does_not_matter(end, tmp_path):
     np.testing.assert_array_equal(read_table(path).X.toarray(), np.eye(2))
 
 
+@pytest.mark.parametrize(("symmetry", "sign"), [("symmetric", 1), ("skew-symmetric", -1)])
+@pytest.mark.parametrize("of", [np.asarray, sparse.coo_array])
+def test_half_of_a_symmetric_matrix_stands_for_all_of_it(of, symmetry, sign, tmp_path):
+    square = X[:6, :6] + sign * X[:6, :6].T
+    scipy_io.mmwrite(tmp_path / "t.mtx", of(square), symmetry=symmetry)
+    found = read_table(tmp_path / "t.mtx").X
+    np.testing.assert_allclose(found if of is np.asarray else found.toarray(), square, rtol=1e-12)
+
+
+def test_half_of_a_symmetric_matrix_takes_few_bytes(tmp_path):
+    scipy_io.mmwrite(tmp_path / "t.mtx", np.ones((12, 12), dtype=int), symmetry="symmetric")
+    np.testing.assert_array_equal(read_table(tmp_path / "t.mtx").X, np.ones((12, 12)))
+
+
+@pytest.mark.parametrize("array", [X[None], X[0], X + 1j, X[:0], np.array(["a"])])
+def test_arrays_that_are_no_table_are_refused(array, tmp_path):
+    np.save(tmp_path / "t.npy", array)
+    with pytest.raises(TableError, match="a table of numbers is needed, real ones"):
+        read_table(tmp_path / "t.npy")
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -335,3 +335,9 @@ def test_numbers_as_labels_may_be_missing(tmp_path):
     table = read_table(text(tmp_path / "t.csv", "a,s1,s2,s3\nk,1,,2.5\ng,1,2,3\nh,4,6,5\n"),
                        transpose=True, labels="k")  # fmt: skip
     assert list(table.labels) == ["1", "", "2.5"]
+
+
+def test_a_single_object_of_numbers_is_a_single_sample(tmp_path):
+    (tmp_path / "t.json").write_text('{"height": 1.5, "width": 2.0}')
+    with pytest.raises(TableError, match="has 1 row"):
+        read_table(tmp_path / "t.json")

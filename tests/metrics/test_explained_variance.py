@@ -13,6 +13,7 @@ from loadstone.metrics import (
     score_correlation,
     span_variance,
 )
+from loadstone.metrics.explained_variance import adds_from_scores
 
 
 @given(seed=st.integers(0, 10_000), m=st.integers(1, 6))
@@ -70,3 +71,13 @@ def test_jaccard_counts_features_in_both_and_in_either():
     assert jaccard([0, 0], [0, 0]) == 1
     with pytest.raises(ValueError, match="same features"):
         jaccard([1, 0], [1, 0, 0])
+
+
+def test_of_two_scores_that_nearly_agree_the_later_one_adds_nothing():
+    S = ExplicitCovariance((np.eye(4) / 4).astype(np.float32))
+    # The second is five times the first, which is short, and a little that rounding may have left.
+    first, use, rest = 0.03, 5.0, 2e-5
+    G = np.array([[first, use * first], [use * first, use**2 * first + rest]])
+    assert adds_from_scores(S, G).tolist() == [True, False]
+    apart = np.diag([first, use**2 * first])
+    assert adds_from_scores(S, apart).tolist() == [True, True]

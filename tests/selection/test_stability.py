@@ -99,3 +99,12 @@ def test_bad_input_is_refused(options, message):
         stability_selection(SparsePCA(n_nonzero=2), X, **options)
     with pytest.raises(ValueError, match="halved"):
         stability_selection(SparsePCA(n_nonzero=2), X[:3])
+
+
+def test_the_table_tells_the_binomial_error_of_each_frequency():
+    X = np.random.default_rng(3).standard_normal((40, 5))
+    found = stability_selection(ChoosesByPosition(), X, n_subsamples=16)
+    frame = found.to_frame()
+    share = frame["frequency"].to_numpy()
+    assert 0 < share[2] < 1
+    np.testing.assert_allclose(frame["standard_error"], np.sqrt(share * (1 - share) / 16))

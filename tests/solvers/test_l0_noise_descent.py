@@ -39,6 +39,15 @@ def dense_deviance(X, G, psi, location):
 
 
 @pytest.mark.parametrize("holes", [0.0, 0.2])
+def test_noise_alone_is_the_variance_of_each_feature_or_of_a_value(holes):
+    X = small_data(holes=holes) * np.linspace(0.5, 3, 9)
+    squares = (X - np.nanmean(X, axis=0)) ** 2
+    free, shared = (L0Descent(kind).empty(samples_from(X)) for kind in KINDS)
+    np.testing.assert_allclose(free.noise, np.nanmean(squares, axis=0), rtol=2 * ETA)
+    np.testing.assert_allclose(shared.noise, np.full(9, np.nanmean(squares)), rtol=2 * ETA)
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.2])
 def test_the_deviance_is_that_of_the_dense_gaussian(holes):
     X = small_data(holes=holes)
     rng = np.random.default_rng(1)

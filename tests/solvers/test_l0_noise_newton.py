@@ -23,6 +23,14 @@ def test_a_narrow_curved_valley_is_followed_to_its_bottom():
     np.testing.assert_allclose(x, [1.0, 1e6], rtol=1e-9)
 
 
+def test_where_rounding_hides_the_value_the_gradient_leads():
+    H = np.array([[2.0, 0.5], [0.5, 1.0]])
+    # Steps change the value by less than its last digit.
+    x, reached = newton(lambda x: (1e9 + x @ H @ x / 2, H @ x), np.full(2, 1e-4), np.ones(2))
+    assert reached
+    np.testing.assert_allclose(x, 0.0, atol=1e-12)
+
+
 def test_what_has_no_bottom_is_not_reached():
     x, reached = newton(lambda x: (float(x.sum()), np.ones(2)), np.zeros(2), np.ones(2))
     assert not reached

@@ -1,5 +1,7 @@
 """Evidence: against brute-force integration, and what it does for the law of new samples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -7,9 +9,9 @@ from scipy.stats import gamma, multivariate_normal
 
 from loadstone import SparseProbabilisticPCA
 from loadstone.covariance import covariance_of
-from loadstone.solvers.factor_models.evidence import log_evidence
+from loadstone.solvers.factor_models.evidence import _noise_prior, log_evidence
 from loadstone.solvers.factor_models.information import information
-from loadstone.solvers.factor_models.noise import ETA
+from loadstone.solvers.factor_models.noise import ETA, Noise
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.factor_models.size_search import Counter, search_any, search_sizes
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
@@ -124,3 +126,48 @@ def test_a_number_that_is_ordered_is_kept():
     samples = samples_of(covariance_of(one_factor())[0])
     found = search_sizes(SparseFactors().growth(), samples, {1}, Counter())
     assert not found.predictors
+
+
+@pytest.mark.parametrize("kind", ["free", "shared", "pooled"])
+def test_the_law_of_the_noise_is_a_density_and_its_curvature_the_second_difference(kind):
+    rng = np.random.default_rng(6)
+    variance = rng.uniform(0.5, 2.0, 5)
+    noise = replace(
+        Noise.start(kind, np.ones((1, 5))), shape=np.array([3.0]), scale=np.array([0.7])
+    )
+
+    def density(log_tau):
+        tau, apart = np.exp(log_tau), noise.chance_apart[0, 0]
+        if kind == "shared":
+            tau = tau[:1]
+        unit = ETA * (variance.mean() if kind == "shared" else variance)
+        own = gamma.logpdf(tau, 0.5, scale=2 / unit) + np.log(tau)
+        if kind != "pooled":
+            return own
+        pool = gamma.logpdf(tau, 3.0, scale=1 / (3.0 * 0.7)) + np.log(tau)
+        mixed = np.logaddexp(np.log1p(-apart) + pool, np.log(apart) + own)
+        return mixed - unit * tau
+
+    # Precisions at which features are of the pool, and others at which they stand apart.
+    for log_tau in (np.zeros(5), np.full(5, 0.2 - np.log(ETA))):
+        if kind != "shared":
+            log_tau = log_tau + 0.1 * rng.standard_normal(5)
+        value, curvature = _noise_prior(replace(noise, precision=np.exp(log_tau)[None]), variance)
+        assert value == pytest.approx(density(log_tau).sum(), rel=1e-9)
+        h = 1e-3
+        second = density(log_tau + h) - 2 * density(log_tau) + density(log_tau - h)
+        np.testing.assert_allclose(curvature, -second / h**2, rtol=1e-4, atol=1e-5)
+
+
+def test_a_support_that_is_not_certain_has_the_evidence_of_all_others():
+    X = one_factor()
+    samples = samples_of(covariance_of(X)[0])
+    state = search_any(SparseFactors().growth(), samples, Counter()).state
+
+    def evidence(chance):
+        law = replace(state.law, inclusion=np.array([[chance]]))
+        return log_evidence(samples, replace(state, law=law))
+
+    # Loadings of which some are in doubt: p(data) = p(data, support) / p(support | data).
+    doubt = np.array([0.9, 1.0, 0.6, 0.75])
+    assert evidence(doubt) - evidence(np.ones(4)) == pytest.approx(-np.log(doubt).sum())

@@ -11,6 +11,7 @@ from loadstone.solvers.factor_model import FactorModel
 from loadstone.solvers.factor_models.choice import SampleRows
 from loadstone.solvers.factor_models.growth import Growth
 from loadstone.solvers.factor_models.held_out import (
+    _mean,
     held_out_likelihood,
     incomplete_folds,
     row_folds,
@@ -164,3 +165,11 @@ def test_rows_that_vary_in_no_fold_are_refused_in_a_sentence():
     rows = SampleRows(rows=None, weights=None, holes=holes, standardize=False)
     with pytest.raises(ValueError, match="no feature has two different values"):
         rows.folds(np.random.default_rng(0))
+
+
+def test_weights_count_like_repetitions_in_a_standard_error():
+    rng = np.random.default_rng(2)
+    values, times = rng.standard_normal(9) + 3, rng.integers(1, 5, 9)
+    every = np.repeat(values, times)
+    expected = every.mean(), every.std(ddof=1) / np.sqrt(every.size)
+    assert _mean(values, times.astype(float)) == pytest.approx(expected)

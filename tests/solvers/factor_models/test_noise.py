@@ -69,3 +69,22 @@ def test_few_features_that_are_explained_well_stand_apart_from_many_that_are_noi
     assert (noise[:8] < 3.0).all()
     assert (noise[:8] > 0.3).all()
     assert model.hyperparameters_["noise_apart"] == pytest.approx(8 / 300, rel=0.05)
+
+
+def test_a_feature_that_stands_apart_does_not_shape_the_pool():
+    rng = np.random.default_rng(9)
+    n = 40.0
+    errors = rng.gamma(n / 2, 2.0, 60) / 2
+
+    def learned(errors):
+        start = replace(Noise.start("pooled", np.ones((1, errors.size))), shape=np.array([20.0]))
+        counts = np.full((1, errors.size), n / 2)
+        terms = ErrorTerms(counts, errors[None], errors[None], np.zeros(1))
+        for _ in range(3):
+            start = start.update(terms, np.ones(errors.size), learn=True)
+        return start
+
+    alone, beside = learned(errors), learned(np.append(errors, 1e-6))
+    assert beside.apart[0, -1] > 0.99
+    np.testing.assert_allclose(beside.scale, alone.scale, rtol=0.02)
+    np.testing.assert_allclose(beside.shape, alone.shape, rtol=0.3)
