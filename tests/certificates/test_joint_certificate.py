@@ -11,10 +11,13 @@ from loadstone.certificates import (
     JointCertificate,
     prove_together,
 )
+from loadstone.certificates.joint_eigenvalues import below_zero
 from loadstone.certificates.joint_problem import ADJUSTED, RECOVERED, SUM
 from loadstone.constraints import Groups, LoadingConstraint, Signs
 from loadstone.covariance import ExplicitCovariance
 from loadstone.datasets import load_pitprops
+
+from .forgeries import stand_alone
 
 PITPROPS = load_pitprops().correlation
 WINE = load_wine(as_frame=True).data
@@ -94,6 +97,24 @@ def test_single_precision_is_known_and_allowed_for():
     assert joint.about.precision == "float32"
     assert joint.verify(X) == pytest.approx(joint.upper_bound, rel=1e-5)
     assert joint.verify(X.astype(np.float64)) == pytest.approx(joint.upper_bound, rel=1e-4)
+
+
+def test_wide_tables_in_single_precision_are_covariances_up_to_rounding(tmp_path):
+    # Rounding grows with the largest eigenvalue, which is many variances of a feature.
+    X = np.random.default_rng(0).normal(size=(4, 500)).astype(np.float32)
+    model = SparsePCA(2, n_nonzero=3, standardize=True, refine=False, certify="instant").fit(X)
+    joint = model.joint_certificate_
+    assert joint.claims[0].quantity == ADJUSTED
+    assert joint.verify(X) == pytest.approx(joint.upper_bound, rel=1e-6)
+    joint.save(tmp_path / "joint.npz")
+    assert stand_alone().check(tmp_path / "joint.npz", X)[0]
+
+
+def test_a_matrix_that_is_no_covariance_has_no_joint_statement_of_adjusted_variance():
+    matrix = np.diag([3.0, 2.0, 1.0, -3e-5])
+    assert below_zero(matrix + np.diag([0, 0, 0, 2.9e-5])) == pytest.approx(1e-6)
+    with pytest.raises(CertificateError, match="no covariance"):
+        below_zero(matrix)
 
 
 def test_sizes_may_differ():
