@@ -126,6 +126,23 @@ def test_arrows_are_for_selected_features_and_names_do_not_meet(page, model, sta
         np.testing.assert_allclose(shown, expected, atol=0.006)
 
 
+def test_numbers_beside_bars_do_not_meet_the_names(opened):
+    rng = np.random.default_rng(0)
+    strong = rng.standard_normal(60)
+    X = np.outer(strong, [3, 3, 3, 3, -0.7]) + 0.1 * rng.standard_normal((60, 5))
+    names = [f"measurement {i}" for i in range(5)]
+    page = opened(loadstone.report(loadstone.SparsePCA(1, n_nonzero=5).fit(X), X, None, names))
+    for panel in ("#bars", "#contributions"):
+        rows = page.run(
+            f"return [...document.querySelectorAll('{panel} svg text')].map(e => {{"
+            "const b = e.getBoundingClientRect();"
+            "return [e.textContent, b.left, b.right, Math.round(b.top)]; })"
+        )
+        for name, _, end, top in (row for row in rows if row[0] in names):
+            (begin,) = (left for text, left, _, t in rows if t == top and text != name)
+            assert begin > end, (panel, name)
+
+
 def test_outliers_are_those_beyond_a_limit(page, model, standardized):
     Z = standardized * np.sqrt(177 / 178)
     scores = Z @ model.components_.T

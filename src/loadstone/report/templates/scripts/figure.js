@@ -137,9 +137,12 @@ function bars(holder, entries, spec) {
   const high = Math.max(0, ...all);
   const write = spec.write || ((v) => v.toFixed(2));
   const aside = spec.quiet ? 8 : Math.max(...entries.map((e) => textWidth(write(e.value)))) + 12;
-  const start = room + 10 + (low < 0 && !spec.quiet ? aside * Math.min(1, (-low / (high - low)) * 2) : 0);
+  const share = (v) => (v - low) / (high - low || 1);
+  // The numbers of negative bars stand between their ends and the names: of short bars as well.
+  const start = Math.max(room + 10, ...entries.filter((e) => e.value < 0 && !spec.quiet).map((e) =>
+    (room + 12 + textWidth(write(e.value)) - share(e.value) * (width - aside)) / (1 - share(e.value))));
   const across = Math.max(20, width - start - aside);
-  const place = (v) => start + ((v - low) / (high - low || 1)) * across;
+  const place = (v) => start + share(v) * across;
   entries.forEach((entry, i) => {
     const y = head + i * step + 3;
     const tall = step - 6;
