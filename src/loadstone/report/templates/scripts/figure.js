@@ -33,7 +33,8 @@ function extent(values, pad = 0.05) {
   return [low - room, high + room];
 }
 
-// Axes with ticks and names. `equal` makes a unit as long upwards as across.
+// Axes with ticks and names. `equal` makes a unit as long upwards as across; `rows` are words that
+// stand beside what is drawn above the plane, for which there has to be room.
 function plane(holder, spec) {
   const { svg, width, height } = canvas(holder, spec.height, spec.label);
   const writeY = spec.yWrite || asNumber;
@@ -41,7 +42,8 @@ function plane(holder, spec) {
   let [x0, x1] = spec.x;
   let [y0, y1] = spec.y;
   const ticksY = spec.yTicks || niceTicks(y0, y1, Math.max(3, bottom / 60));
-  const left = Math.ceil(Math.max(...ticksY.map((t) => textWidth(writeY(t))), 8)) + (spec.yName ? 34 : 14);
+  const written = [...ticksY.map(writeY), ...(spec.rows || [])];
+  const left = Math.ceil(Math.max(...written.map((word) => textWidth(word)), 8)) + (spec.yName ? 34 : 14);
   const right = width - 14;
   const top = spec.legend ? legend(svg, left, 14, spec.legend, right - left) + 12 : spec.top ?? 12;
   if (spec.equal) {
