@@ -51,6 +51,7 @@ _OTHERWISE = {
     "use None for all features": "use all for all features",
     "or None for all features": "or all for all features",
     "give False or ": "give ",
+    "did you mean False?": "leave the option out",
     "SparseProbabilisticPCA and SparseNoisyPCA take it": "--method bayes and --method noisy take it",
 }
 _FEATURES = re.compile(r"\bn_features=(\d+)")
