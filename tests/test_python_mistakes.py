@@ -93,6 +93,18 @@ MISTAKES = {
         lambda: SparsePCA(0).fit(X),
         ["n_components=0", r"\[1, inf\)", "give an int"],
     ),
+    "a_number_that_is_learned": (
+        lambda: SparsePCA("cv").fit(X),
+        ["n_components='cv'", "give an int", "SparseProbabilisticPCA and SparseNoisyPCA take"],
+    ),
+    "a_number_left_to_the_method": (
+        lambda: SparsePCA("auto").fit(X),
+        ["n_components='auto'", "give an int", "SparseProbabilisticPCA and SparseNoisyPCA take"],
+    ),
+    "all_features_in_words": (
+        lambda: SparsePCA(n_nonzero="all").fit(X),
+        ["n_nonzero='all'", "n_nonzero=None uses all features"],
+    ),
     "certify_true": (
         lambda: SparsePCA(certify=True).fit(X),
         ["certify=True", "'full', 'instant'", "certify='standard'"],

@@ -110,8 +110,12 @@ _TYPES = {
     "an instance of 'bool' or an instance of 'numpy.bool'": "True or False",
     "an instance of 'str'": "a name",
 }
+_LEARNED = "SparseProbabilisticPCA and SparseNoisyPCA take it, and learn the number"
 #: What people mean who give a value that is none, by the name of the parameter.
 _MEANT = {
+    ("n_components", "'auto'"): _LEARNED,
+    ("n_components", "'cv'"): _LEARNED,
+    ("n_nonzero", "'all'"): "n_nonzero=None uses all features",
     ("certify", "True"): "certify='standard' is the usual effort",
     ("n_components", "'mle'"): "n_components='auto' of the factor models chooses",
     ("n_components", "None"): "say how many components you want, such as n_components=3",

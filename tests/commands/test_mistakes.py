@@ -65,6 +65,17 @@ MISTAKES = {
         2,
         ["--components 0", "at least 1", "share between 0 and 1"],
     ),
+    "a_number_that_is_learned": (
+        [*FIT, "-c", "cv"],
+        2,
+        ["--components cv", "give an int", "--method bayes and --method noisy take"],
+    ),
+    "no_proof_in_words": ([*FIT, "--certify", "yes"], 2, ["--certify yes", "give 'full', 'i"]),
+    "false_in_words": (
+        [*FIT, "--certify", "False"],
+        2,
+        ["--certify False", "leave the option out"],
+    ),
     "an_option_of_another_method": (
         [*FIT, "--method", "bayes", "-k", "3"],
         2,

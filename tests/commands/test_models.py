@@ -129,6 +129,7 @@ def test_report_draws_what_it_is_asked_for(run, wine_model, wine_csv, tmp_path):
     [
         (["--image-shape", "3x5"], "--image-shape 3x5 does not hold 13 features; give height", 2),
         (["--image-shape", "wide"], "--image-shape wide does not hold 13 features", 2),
+        (["--image-shape", "4x4"], "the number of features, such as --image-shape 1x13", 2),
         (["--feature-axis", "names"], "--feature-axis names gives 0 numbers for 13 features", 2),
         (["--feature-axis", "none.txt"], "none.txt is no file; or did you mean 'names'?", 3),
     ],

@@ -59,6 +59,8 @@ def test_names_ranges_and_patterns(columns, drop, left, path):
         ({"drop": "SEXX"}, "drop='SEXX'.*did you mean 'sex'"),
         ({"drop": "protein_*"}, "is a pattern that fits no column; there are id"),
         ({"columns": "sex"}, "no feature of columns='sex' is left"),
+        ({"columns": "se*"}, "is left.*name a column of numbers; sex holds words such as 'f'"),
+        ({"drop": ["id:age, years", "gene_c:"]}, "is left of id.*; name a column of numbers$"),
         ({"drop": "*"}, "no feature without drop='\\*' is left"),
         ({"index": "idd"}, "index='idd'.*did you mean 'id'"),
         ({"weights": "w"}, "weights='w': 'w' is a name that no column has"),
@@ -178,3 +180,36 @@ def test_arrays_that_are_turned_have_no_columns_to_leave_out(tmp_path):
     assert read_table(tmp_path / "t.npy", transpose=True, drop="x2").X.shape == (4, 2)
     with pytest.raises(ColumnError, match="'x3' is a name that no column has"):
         read_table(tmp_path / "t.npy", transpose=True, drop="x3")
+
+
+ANSWERS = "id,q1,q2,sex\n1,agree,never,f\n4,disagree,often,m\n9,agree,never,f\n7,agree,often,m\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {},
+            "left out, not numbers, though they could serve as labels with labels='NAME': q1, q2, s",
+        ),
+        ({"labels": "sex"}, "left out, not numbers: q1, q2"),
+        ({"labels": "none"}, "left out, not numbers: q1, q2, sex"),
+        ({"columns": "id,q1", "labels": "q2"}, "left out, not numbers: q1, sex"),
+        ({"drop": "q?"}, "column 'sex' is used as labels"),
+    ],
+)
+def test_columns_of_words_are_said_to_be_left_out_whoever_names_the_labels(
+    options, words, tmp_path
+):
+    (tmp_path / "t.csv").write_text(ANSWERS)
+    table = read_table(tmp_path / "t.csv", index="none", **options)
+    assert list(table.feature_names) == ["id"]
+    assert [note for note in table.notes if note.startswith(words)]
+
+
+def test_answers_in_words_are_no_features_and_the_error_says_so(tmp_path):
+    (tmp_path / "t.csv").write_text(ANSWERS)
+    with pytest.raises(ColumnError, match="q1, q2, sex hold words such as 'agree', which"):
+        read_table(tmp_path / "t.csv", index="none", drop="id")
+    with pytest.raises(ColumnError, match="; q2 holds words such as 'never', which"):
+        read_table(tmp_path / "t.csv", index="none", columns="q2")

@@ -187,6 +187,8 @@ def test_images_stand_in_order_with_their_pixels():
     for shape in ((4, 4), 6, (2, 3, 1), (2.5, 2.4), (-2, -3), ("2", "3"), (np.nan, 6), V):
         with pytest.raises(ValueError, match="does not hold 6 features; give height and width"):
             plot_images(fitted(components_=V), shape)
+    with pytest.raises(ValueError, match=r"number of features, such as \(12, 12\)"):
+        plot_images(fitted(components_=np.eye(1, 144)), (12, 11))
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int16, np.float32])

@@ -206,6 +206,12 @@ def test_curves_and_many_classes(opened):
     assert page.count("#curves svg") == 2
     assert page.count("#curves circle.mark") == page.count("#spectrum rect.mark") == 8
     assert page.count("#curves polyline") == 2
+    # The numbers of the components are no numbers of the axis below them.
+    rows = page.texts("#spectrum text.row")
+    assert rows == ["component 1", "component 2"]
+    edge = "return Math.{}(...[...document.querySelectorAll('#spectrum {}')].map({}))"
+    low = page.run(edge.format("max", "text.row", "e => e.getBoundingClientRect().right"))
+    assert low < page.run(edge.format("min", ".mark", "e => e.getBoundingClientRect().left"))
     looks = set(
         zip(
             page.attributes("#classes .mark", "fill"),
@@ -216,6 +222,23 @@ def test_curves_and_many_classes(opened):
     )
     assert len(looks) == 20
     assert page.errors() == []
+
+
+def test_numbers_beside_bars_do_not_meet_the_names(opened):
+    rng = np.random.default_rng(0)
+    strong = rng.standard_normal(60)
+    X = np.outer(strong, [3, 3, 3, 3, -0.7]) + 0.1 * rng.standard_normal((60, 5))
+    names = [f"measurement {i}" for i in range(5)]
+    page = opened(loadstone.report(loadstone.SparsePCA(1, n_nonzero=5).fit(X), X, None, names))
+    for panel in ("#bars", "#contributions"):
+        rows = page.run(
+            f"return [...document.querySelectorAll('{panel} svg text')].map(e => {{"
+            "const b = e.getBoundingClientRect();"
+            "return [e.textContent, b.left, b.right, Math.round(b.top)]; })"
+        )
+        for name, _, end, top in (row for row in rows if row[0] in names):
+            (begin,) = (left for text, left, _, t in rows if t == top and text != name)
+            assert begin > end, (panel, name)
 
 
 def test_one_component_and_missing_values_draw_what_they_can(opened, wine):
@@ -243,6 +266,28 @@ def test_contributions_of_a_factor_model_add_up_too(wine):
     X = wine.data[figure.names].to_numpy()
     parts = (X - figure.means) @ np.array(figure.weights, dtype=float)
     np.testing.assert_allclose(parts, model.transform(wine.data), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (loadstone.SparsePCA(2, n_nonzero=3), "distance from its mean, times its loading;"),
+        (
+            loadstone.SparsePCA(2, n_nonzero=3, standardize=True),
+            "distance from its mean in standard deviations, times its loading;",
+        ),
+        (
+            loadstone.SparseProbabilisticPCA(2, standardize=True),
+            "times its weight in the score, for which the model weighs all components",
+        ),
+    ],
+)
+def test_what_makes_a_score_is_said_as_the_model_has_it(model, words, opened, wine):
+    X = wine.data[["alcohol", "ash", "hue", "flavanoids", "total_phenols", "magnesium"]]
+    page = opened(loadstone.report(model.fit(X), X))
+    said = page.text("#figure-contributions figcaption")
+    assert words in said
+    assert "together they are the score." in said
 
 
 def test_many_samples_are_thinned_before_they_are_made_dense():

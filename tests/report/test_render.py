@@ -121,6 +121,7 @@ def test_a_report_without_data_or_with_one_component(wine):
     [
         ({"image_shape": (3, 5)}, r"image_shape=\(3, 5\) does not hold 13 features; give height"),
         ({"image_shape": 13}, "image_shape=13 does not hold 13 features"),
+        ({"image_shape": (4, 4)}, r"is the number of features, such as \(1, 13\)"),
         ({"feature_axis": [1, 2]}, "feature_axis has 2 entries for 13 features"),
         ({"feature_axis": [*"abcdefghijklm"]}, "some that are no numbers; give one number"),
     ],

@@ -50,9 +50,14 @@ class Pictures:
             return None
         sides = re.fullmatch(r"\s*(\d+)\s*[xX,]\s*(\d+)\s*", self.image_shape)
         if sides is None or int(sides[1]) * int(sides[2]) != n_features:
+            # Loaded here, because only the mistake needs it.
+            from loadstone.plotting.fitted import squarest
+
+            height, width = squarest(n_features)
             msg = (
                 f"--image-shape {self.image_shape} does not hold {n_features} features; give height "
-                "and width, whose product is the number of features: --image-shape 19x19"
+                "and width, whose product is the number of features, such as "
+                f"--image-shape {height}x{width}"
             )
             raise OptionError(msg)
         return int(sides[1]), int(sides[2])

@@ -46,6 +46,14 @@ _MISSING = (
     "--missing mean fills missing values, --missing rows and --missing columns leave out what they "
     "are in, and --method bayes models them"
 )
+#: What is said in other words; who wants ``False`` leaves the option out.
+_OTHERWISE = {
+    "use None for all features": "use all for all features",
+    "or None for all features": "or all for all features",
+    "give False or ": "give ",
+    "did you mean False?": "leave the option out",
+    "SparseProbabilisticPCA and SparseNoisyPCA take it": "--method bayes and --method noisy take it",
+}
 _FEATURES = re.compile(r"\bn_features=(\d+)")
 
 
@@ -56,8 +64,8 @@ def flag_of(parameter: str) -> str:
 
 def in_shell_words(sentence: str) -> str:
     """The sentence with options in place of parameters; names in quotes stay as they are."""
-    sentence = sentence.replace("use None for all features", "use all for all features")
-    sentence = sentence.replace("or None for all features", "or all for all features")
+    for python, shell in _OTHERWISE.items():
+        sentence = sentence.replace(python, shell)
     if "NaN" in sentence:
         # Loaded here, because help and mistyped options need none of it.
         from loadstone.covariance.checks import WAYS_OUT_OF_NAN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,22 @@ def _only_matrix(arrays: dict[str, Any], path: Path) -> tuple[Any, str]:
 
 def _matrix(X: Any, path: Path) -> Any:
     if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
-        msg = f"{path} holds {X.dtype} of shape {X.shape}; a table of numbers is needed, real ones"
-        raise TableError(msg)
+        msg = (
+            f"{path} holds {X.dtype} of shape {X.shape}; a table of real numbers is needed, one row "
+            "for each sample"
+        )
+        raise TableError(msg + _as_rows(X.shape))
     if X.dtype.kind == "f":
         return X
     refuse_table(X.shape[0], X.shape[1], path)
     return X.astype(np.float64)
+
+
+def _as_rows(shape: tuple[int, ...]) -> str:
+    """How a pile of images or cubes becomes a table."""
+    if len(shape) < 3 or 0 in shape:
+        return ""
+    return f": save X.reshape{(shape[0], math.prod(shape[1:]))}, if the first axis counts samples"
 
 
 def _spelled(values: Any, names: Any) -> Any:

@@ -31,8 +31,12 @@ def chosen(
     names = names_of(table)
     others = [*table.columns, *([] if labels_name is None else [labels_name])]
     keep = np.ones(len(names), dtype=bool)
+    words = [name for name in table.columns if name != labels_name]
     if columns is not None:
-        keep = matching([*names, *others], columns, "columns")[: len(names)]
+        asked_for = matching([*names, *others], columns, "columns")
+        keep = asked_for[: len(names)]
+        wanted = {name for name, asked in zip([*names, *others], asked_for, strict=True) if asked}
+        words = [name for name in words if name in wanted]
     if drop is not None:
         left_out = matching([*names, *others], drop, "drop")
         keep &= ~left_out[: len(names)]
@@ -43,8 +47,19 @@ def chosen(
         asked = "" if columns is None else f" of columns={columns!r}"
         without = "" if drop is None else f" without drop={drop!r}"
         msg = f"no feature{asked}{without} is left of {listed(names)}; name a column of numbers"
-        raise ColumnError(msg)
+        raise ColumnError(msg + _words_in(table, words))
     return table if keep.all() else table.with_features(keep)
+
+
+def _words_in(table: Table, words: list[str]) -> str:
+    """What columns hold that are no features for want of numbers."""
+    words = [name for name in words if name in table.columns]
+    if not words:
+        return ""
+    verb = "hold" if len(words) > 1 else "holds"
+    example = next((cell for cell in table.columns[words[0]] if isinstance(cell, str) and cell), "")
+    such = f" such as {example!r}" if example else ""
+    return f"; {listed(words)} {verb} words{such}, which are features once they are numbers"
 
 
 def names_of(table: Table) -> list[str]:

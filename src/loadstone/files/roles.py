@@ -104,11 +104,16 @@ def _labelled(table: Table, values: Any, name: str) -> Table:
     return replace(table, labels=labels, labels_name=name)
 
 
-def with_labels_found(table: Table) -> Table:
-    """The only column that looks like classes as labels; what became of the others is noted."""
-    dates = [name for name, values in table.columns.items() if are_dates(values)]
-    kinds = [n for n, values in table.columns.items() if n not in dates and _are_classes(values)]
-    rest = [name for name in table.columns if name not in [*kinds, *dates]]
+def with_others_noted(table: Table, wanted: str | None) -> Table:
+    """What became of columns that are not numbers, noted.
+
+    Where nobody has named ``wanted``, the only one that looks like classes becomes the labels.
+    """
+    others = {name: of for name, of in table.columns.items() if name != table.labels_name}
+    dates = [name for name, values in others.items() if are_dates(values)]
+    kinds = [n for n, values in others.items() if n not in dates and _are_classes(values)]
+    kinds = kinds if wanted is None else []
+    rest = [name for name in others if name not in [*kinds, *dates]]
     if rest:
         table = table.noting(f"left out, not numbers: {listed(rest)}")
     if dates:
@@ -117,7 +122,10 @@ def with_labels_found(table: Table) -> Table:
         table = table.noting(f"column {kinds[0]!r} is used as labels")
         return _labelled(table, table.columns[kinds[0]], kinds[0])
     if kinds:
-        table = table.noting(f"could serve as labels with labels='NAME': {listed(kinds)}")
+        table = table.noting(
+            "left out, not numbers, though they could serve as labels with labels='NAME': "
+            f"{listed(kinds)}"
+        )
     return table
 
 

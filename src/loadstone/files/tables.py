@@ -28,8 +28,8 @@ from loadstone.files.roles import (
     with_days,
     with_index,
     with_labels,
-    with_labels_found,
     with_left_out,
+    with_others_noted,
     with_weights,
 )
 from loadstone.files.statistics_files import read_spss, read_stata
@@ -215,7 +215,7 @@ def read_rows(
         table = transposed(with_annotations_noted(table), described=described)
     table = with_labels(with_weights(table, weights), labels)
     table = chosen(table, columns, drop, labels_name=table.labels_name)
-    table = table if labels is not None else with_labels_found(table)
+    table = with_others_noted(table, labels)
     table = table if columns is not None else with_looks_noted(table)
     return with_logarithms(table) if log1p else table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
@@ -57,10 +58,16 @@ def image_size(shape: Any, n_features: int) -> tuple[int, int]:
         given = f"{shape!r}" if np.ndim(shape) < 2 else f"a {type(shape).__name__}"
         msg = (
             f"image_shape={given} does not hold {n_features} features; give height and width, "
-            "whose product is the number of features"
+            f"whose product is the number of features, such as {squarest(n_features)}"
         )
         raise ValueError(msg)
     return height, width
+
+
+def squarest(n_pixels: int) -> tuple[int, int]:
+    """Height and width of the image nearest to a square that has so many pixels."""
+    height = next(side for side in range(math.isqrt(n_pixels), 0, -1) if n_pixels % side == 0)
+    return height, n_pixels // height
 
 
 def names_of(estimator: Any, feature_names: Any = None) -> Any:

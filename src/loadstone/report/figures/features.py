@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -25,9 +25,10 @@ class FeatureFigure:
     """One entry per feature, those with the largest loadings first.
 
     ``weights`` turn centred values into scores, a row for each feature: ``(x - mean) * weight``
-    is what a feature contributes to the score of a sample. ``correlations`` are those with the
-    scores. ``order`` has for each component where its features stand here, the largest loading
-    first, and -1 for those left out.
+    is what a feature contributes to the score of a sample. ``weighed_by`` says what they are: the
+    loadings, the loadings of standardised values, or what a factor model makes of all components.
+    ``correlations`` are those with the scores. ``order`` has for each component where its features
+    stand here, the largest loading first, and -1 for those left out.
     """
 
     names: list[str]
@@ -35,6 +36,7 @@ class FeatureFigure:
     correlations: list[list[float | None]]
     means: list[float | None]
     weights: list[list[float | None]]
+    weighed_by: Literal["loadings", "standardised", "model"]
     values: list[Packed] | None
     order: list[list[int]]
     n_left_out: int
@@ -58,10 +60,17 @@ def features(facts: Facts) -> FeatureFigure | None:
         correlations=[shortened(row) for row in score_correlations(facts)[chosen]],
         means=shortened(np.asarray(facts.estimator.mean_)[chosen]),
         weights=[shortened(row) for row in facts.score_weights[chosen]],
+        weighed_by=_weighed_by(facts),
         values=values,
         order=[place[ranked_features(w)].tolist() for w in facts.loadings.T],
         n_left_out=int(used.size - chosen.size),
     )
+
+
+def _weighed_by(facts: Facts) -> Literal["loadings", "standardised", "model"]:
+    if not np.allclose(facts.score_weights * facts.unit[:, None], facts.loadings, atol=1e-6):
+        return "model"
+    return "loadings" if np.all(facts.unit == 1) else "standardised"
 
 
 def _values(facts: Facts, chosen: Array) -> Array:

@@ -15,7 +15,11 @@ function contributions(page, i, j) {
 addPanel({
   name: "contributions", order: 42, section: "samples", title: "What makes a score", cards: true,
   needs: (page) => page.hasValues && Boolean(page.summary.scores), uses: ["across", "up", "sample"],
-  caption: "Each bar is a feature's distance from its mean, times its loading; together they are the score.",
+  caption: ({ data }) => `Each bar is a feature's distance from its mean${{
+    loadings: ", times its loading",
+    standardised: " in standard deviations, times its loading",
+    model: ", times its weight in the score, for which the model weighs all components",
+  }[data.features.weighed_by]}; together they are the score.`,
   hint: ({ state }) => (state.sample === null ? "Choose a sample among the scores; until then, the one farthest out is shown." : ""),
   draw(holder, page) {
     const { summary, state, data } = page;

@@ -11,7 +11,8 @@ addPanel({
     const [upper, lower] = [1, -1].map((way) => [...middle.map((v, i) => v + way * spread[i])]);
     const shown = sparse.map((one, j) => ({ j, values: unpacked(one) })).filter(({ j }) => page.state.shown.has(j));
     const room = 14 * shown.length;
-    const area = plane(holder, { height: 250 + room, top: room + 12, x: extent(axis, 0), y: extent([...upper, ...lower]), label: `Mean of the samples over ${axis.length} features` });
+    const rows = shown.map(({ j }) => `component ${j + 1}`);
+    const area = plane(holder, { height: 250 + room, top: room + 12, rows, x: extent(axis, 0), y: extent([...upper, ...lower]), label: `Mean of the samples over ${axis.length} features` });
     const along = (values) => axis.map((a, i) => [area.x(a), area.y(values[i])]);
     if (deviation) band(area.svg, along(upper), along(lower), { fill: "var(--band)" });
     curve(area.svg, along(middle), { stroke: "var(--ink)", "stroke-width": 1.5 });
@@ -19,7 +20,7 @@ addPanel({
       values.forEach((v, i) => {
         if (v) mark(area.svg, "rect", { x: area.x(axis[i]) - 1.5, y: 6 + 14 * at, width: 3, height: 11, fill: colour(j) }, `${names[i]}, component ${j + 1}: ${asNumber(v)}`);
       });
-      node(area.svg, "text", { x: area.left - 8, y: 16 + 14 * at, "text-anchor": "end", class: "soft" }, `${j + 1}`);
+      node(area.svg, "text", { x: area.left - 8, y: 16 + 14 * at, "text-anchor": "end", class: "soft row" }, rows[at]);
     });
   },
 });

@@ -33,7 +33,8 @@ function extent(values, pad = 0.05) {
   return [low - room, high + room];
 }
 
-// Axes with ticks and names. `equal` makes a unit as long upwards as across.
+// Axes with ticks and names. `equal` makes a unit as long upwards as across; `rows` are words that
+// stand beside what is drawn above the plane, for which there has to be room.
 function plane(holder, spec) {
   const { svg, width, height } = canvas(holder, spec.height, spec.label);
   const writeY = spec.yWrite || asNumber;
@@ -41,7 +42,8 @@ function plane(holder, spec) {
   let [x0, x1] = spec.x;
   let [y0, y1] = spec.y;
   const ticksY = spec.yTicks || niceTicks(y0, y1, Math.max(3, bottom / 60));
-  const left = Math.ceil(Math.max(...ticksY.map((t) => textWidth(writeY(t))), 8)) + (spec.yName ? 34 : 14);
+  const written = [...ticksY.map(writeY), ...(spec.rows || [])];
+  const left = Math.ceil(Math.max(...written.map((word) => textWidth(word)), 8)) + (spec.yName ? 34 : 14);
   const right = width - 14;
   const top = spec.legend ? legend(svg, left, 14, spec.legend, right - left) + 12 : spec.top ?? 12;
   if (spec.equal) {
@@ -137,9 +139,12 @@ function bars(holder, entries, spec) {
   const high = Math.max(0, ...all);
   const write = spec.write || ((v) => v.toFixed(2));
   const aside = spec.quiet ? 8 : Math.max(...entries.map((e) => textWidth(write(e.value)))) + 12;
-  const start = room + 10 + (low < 0 && !spec.quiet ? aside * Math.min(1, (-low / (high - low)) * 2) : 0);
+  const share = (v) => (v - low) / (high - low || 1);
+  // The numbers of negative bars stand between their ends and the names: of short bars as well.
+  const start = Math.max(room + 10, ...entries.filter((e) => e.value < 0 && !spec.quiet).map((e) =>
+    (room + 12 + textWidth(write(e.value)) - share(e.value) * (width - aside)) / (1 - share(e.value))));
   const across = Math.max(20, width - start - aside);
-  const place = (v) => start + ((v - low) / (high - low || 1)) * across;
+  const place = (v) => start + share(v) * across;
   entries.forEach((entry, i) => {
     const y = head + i * step + 3;
     const tall = step - 6;
