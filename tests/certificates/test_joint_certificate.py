@@ -235,6 +235,30 @@ def test_what_does_not_fit_is_refused():
         prove_together(S, rules, np.column_stack([W[:, 0], W[:, 0]]), "disjoint")
 
 
+@pytest.mark.parametrize("effort", ["instant", "standard"])
+@pytest.mark.parametrize("relation", ["none", "disjoint", "strict"])
+@pytest.mark.parametrize("matrix", [[[1.0, 3.0], [3.0, 1.0]], [[-1.0, 0.0], [0.0, -1.0]]])
+def test_an_indefinite_matrix_is_refused_in_words_of_its_own(matrix, relation, effort):
+    """Eigenvalues 4 and -2, and -1 twice; a single component is refused where it recovers."""
+    S, rules = ExplicitCovariance(np.array(matrix)), [LoadingConstraint(2, 1)] * 2
+    with pytest.raises(ValueError, match=r"down to -[12] .*it is no covariance"):
+        prove_together(S, rules, np.eye(2), relation, effort=effort)
+    with pytest.raises(ValueError, match=r"down to -[12] .*it is no covariance"):
+        prove_together(S, rules[:1], np.eye(2)[:, :1], effort=effort, quantity=RECOVERED)
+
+
+@pytest.mark.parametrize("radians", [0.9, 1.1])
+def test_negative_eigenvalues_that_are_rounding_change_next_to_nothing(radians):
+    """Two single features of a matrix of rank one adjust to the larger of its variances."""
+    c, s = np.cos(radians), np.sin(radians)
+    rounded = np.outer([c, s], [c, s]) - 5e-7 * np.outer([s, -c], [s, -c])
+    rules = [LoadingConstraint(2, 1)] * 2
+    # The other one first, so that the search for a bound goes on.
+    claim = prove_together(ExplicitCovariance(rounded), rules, np.eye(2)).claim(ADJUSTED)
+    assert claim.value == pytest.approx(c**2, rel=1e-5)
+    assert s**2 * (1 - 1e-5) < claim.upper_bound < 1.001 * s**2
+
+
 def test_forced_features_of_disjoint_components_belong_to_the_first():
     X = np.random.default_rng(0).standard_normal((30, 7))
     model = ExactSparsePCA(2, n_nonzero=3, orthogonality="disjoint", forced=[1]).fit(X)

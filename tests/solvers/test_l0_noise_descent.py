@@ -8,7 +8,13 @@ import pytest
 from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.l0_noise_descent import L0Descent, evaluated
-from loadstone.solvers.l0_noise_maps import _map_deviance, mapped, on_canonical_axes
+from loadstone.solvers.l0_noise_maps import (
+    MAX_SHEAR,
+    _map_deviance,
+    _shear,
+    mapped,
+    on_canonical_axes,
+)
 from loadstone.solvers.l0_noise_model import L0NoiseModel, SecondMoment
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 from small_factors import samples_from
@@ -186,3 +192,32 @@ def test_zeros_are_not_turned_away():
     descent = L0Descent("free")(samples, 0.05, np.ones((2, 9)), samples.variance)
     assert (descent.point.G == 0).any()
     assert on_canonical_axes(samples, descent) is descent
+
+
+def test_a_shear_is_the_best_of_those_that_zero_an_entry_and_those_between():
+    """Scores that correlate in the sample leave small entries where none are; noise is one."""
+    taken = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        U = np.zeros((2, 8))
+        U[0, :5], U[1, 3:] = 2.0, 1.0 + rng.random(5)
+        U[0, 5:] = 0.05 * rng.choice([-1, 1]) * U[1, 5:]
+        X = rng.normal(size=(200, 2)) @ U + rng.normal(size=(200, 8))
+        S = X.T @ X / len(X)
+
+        def price(loadings, S=S):
+            C = np.eye(8) + loadings.T @ loadings
+            deviance = np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, S))
+            return deviance + np.minimum(np.log1p(loadings**2), 0.002).sum()
+
+        zeros = np.unique(-U[0, 3:] / U[1, 3:])
+        zeros = zeros[np.abs(zeros) < MAX_SHEAR / np.sqrt(200)]
+        trials = [0.0, *zeros, *(0.5 * (zeros[1:] + zeros[:-1]))]
+        best = min(price(np.array([U[0] + t * U[1], U[1]])) for t in trials)
+        found, A, before = U.copy(), np.eye(2), price(U)
+        moved = _shear(found, A, (U @ U.T, U @ S @ U.T), 0, 1, 0.002, 200)
+        assert moved == (best < before - 1e-9 * (1 + abs(before)))
+        assert price(found) == pytest.approx(best, rel=1e-9)
+        np.testing.assert_allclose(A.T @ U, found, atol=1e-9)
+        taken += moved
+    assert 0 < taken < 12

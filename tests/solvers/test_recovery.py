@@ -13,7 +13,8 @@ from loadstone.covariance import ExplicitCovariance, covariance_of
 from loadstone.loadings import Stop
 from loadstone.metrics import recovered_variance
 from loadstone.solvers.recovery import Recovery, second_moments
-from loadstone.solvers.recovery.cone import best_in_cone
+from loadstone.solvers.recovery.cone import best_in_cone, climb_in_cone
+from loadstone.solvers.recovery.joint import JointProblem
 from loadstone.solvers.recovery.pencil import Pencil, largest_root
 from loadstone.solvers.recovery.second_moments import SecondMoments
 from solvers.search.covariances import data, kinds, matrix_of
@@ -327,3 +328,85 @@ def test_progress_is_told_on_the_way_and_may_end_the_search():
     heard = Recovery()(S, constraints, progress=lambda _, recovered: bool(told.append(recovered)))
     np.testing.assert_array_equal(heard.matrix, Recovery()(S, constraints).matrix)
     assert len(told) > 10
+
+
+def test_a_climb_in_the_cone_ends_where_no_small_step_improves():
+    """The gradient ``(A - mu B) w`` is zero where loadings are, and points outwards elsewhere."""
+    for seed in range(40):
+        rng = RNG(seed)
+        A, B = (M @ M.T for M in rng.standard_normal((2, 5, 5)))
+        held = np.arange(5) != 2 if seed % 2 else np.ones(5, dtype=bool)
+        start = np.where(held, np.maximum(rng.standard_normal(5), 0), 1.0)
+        start[1] += 0.1
+        values, ends = climb_in_cone(A[None], B[None], held[None], start[None], 1e-12)
+        w = ends[0] / np.linalg.norm(ends[0])
+        assert (w[held] >= 0).all()
+        assert values[0] == pytest.approx(w @ A @ w / (w @ B @ w))
+        assert values[0] >= start @ A @ start / (start @ B @ start)
+        slope = (A - values[0] * B) @ w
+        rounding = 1e-7 * np.abs(A).max()
+        np.testing.assert_allclose(slope[~held | (w > 0)], 0, atol=rounding)
+        assert (slope[held] <= rounding).all()
+
+
+@pytest.mark.parametrize("kind", ["explicit", "C", "csr"])
+def test_second_moments_are_the_same_in_parts(kind, tmp_path, monkeypatch):
+    S = ExplicitCovariance(matrix_of(kinds(data(), tmp_path, None)["C"]))
+    S = S if kind == "explicit" else kinds(data(), tmp_path, None)[kind]
+    moments, B, features = SecondMoments(S), matrix_of(S), np.array([0, 3, 4, 17, 30])
+    # Two columns of the length of a feature, or of a sample, fit into a block.
+    length = len(data()) if moments.gram is not None else S.n_features
+    monkeypatch.setattr(second_moments, "BLOCK_BYTES", 8 * 2 * length + 1)
+    assert [part.tolist() for part in second_moments._parts(5, length)] == [[0, 1], [2, 3], [4]]
+    assert [part.tolist() for part in second_moments._parts(2, 10**9)] == [[0], [1]]
+    A_found, B_found = moments.on(features)
+    np.testing.assert_allclose(B_found, B[np.ix_(features, features)], atol=1e-10)
+    np.testing.assert_allclose(A_found, (B @ B)[np.ix_(features, features)], atol=1e-9)
+    exact = kind != "csr"
+    squared = (B @ B).diagonal()
+    np.testing.assert_allclose(moments.squared_columns(), squared, rtol=1e-9 if exact else 0.9)
+
+
+def test_searches_begin_at_the_features_that_are_best_alone():
+    S = problem(8)
+    A, B = S.matrix @ S.matrix, S.matrix
+    alone = np.argsort(-A.diagonal() / B.diagonal())
+    guides = np.linalg.eigh(B)[1][:, -2:]
+
+    def starts(**options):
+        rule = LoadingConstraint(8, 3, **options)
+        return JointProblem(A, B, (rule,)).starts(Pencil(A, B, rule), guides)
+
+    singles = [support.tolist() for support in starts() if support.size == 1]
+    assert singles == [[alone[0]], [alone[1]]]
+    forced = [int(alone[-1]), int(alone[-2])]
+    assert all(np.isin(forced, support).all() for support in starts(forced=forced))
+    assert {support.size for support in starts(forced=forced)} == {2, 3}
+
+
+def test_components_are_ordered_by_what_each_adds_unless_places_differ():
+    S = problem(4, p=7)
+    A, B = S.matrix @ S.matrix, S.matrix
+    W = np.linalg.qr(RNG(1).standard_normal((7, 4)))[0]
+    alike = JointProblem(A, B, (LoadingConstraint(7, 7),) * 4).ordered(W)
+    order = []
+    while len(order) < 4:
+        left = [j for j in range(4) if j not in order]
+        order.append(max(left, key=lambda j: recovered_variance(S, W[:, [*order, j]])[-1]))
+    assert order != sorted(order)
+    np.testing.assert_array_equal(alike, W[:, order])
+    for sizes in ((7, 7, 7, 6), (4, 5, 6, 7)):
+        rules = tuple(LoadingConstraint(7, size) for size in sizes)
+        np.testing.assert_array_equal(JointProblem(A, B, rules).ordered(W), W)
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
+def test_a_component_of_which_others_say_all_invites_nobody(unit, monkeypatch):
+    """Data of rank one: beside the first component the second has no variance to divide by."""
+    monkeypatch.setattr(second_moments, "ALL_FEATURES", 10)
+    X = unit * np.outer(RNG(0).standard_normal(30), RNG(1).standard_normal(40))
+    S = ExplicitCovariance(np.cov(X.T), 30.0)
+    recovery, w = Recovery(), np.zeros((40, 2))
+    w[:2, 0] = w[2:4, 1] = np.sqrt(0.5)
+    found = recovery(S, [LoadingConstraint(40, 2)] * 2, [w])
+    assert found.objective[-1] == pytest.approx(np.trace(S.matrix), rel=1e-9)

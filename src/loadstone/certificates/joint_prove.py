@@ -32,6 +32,8 @@ from loadstone.certificates.joint_supports import can_try_all, n_supports
 from loadstone.certificates.problem import Array
 from loadstone.certificates.prove import prove
 from loadstone.constraints import Constraint
+from loadstone.covariance.explicit import ExplicitCovariance
+from loadstone.covariance.given import refuse_indefinite
 from loadstone.covariance.protocol import Covariance
 
 #: Features up to which duals are searched.
@@ -80,6 +82,11 @@ def prove_together(
     -------
     JointCertificate
         Without a claim where nothing can be said; it tells why.
+
+    Raises
+    ------
+    ValueError
+        Where components do not keep what they are said to, or a matrix is no covariance.
     """
     begun = time.monotonic()
     deadline = begun + (np.inf if time_limit is None else time_limit)
@@ -92,6 +99,8 @@ def prove_together(
     several = len(constraints) > 1 and (dense or is_of_samples(S))
     if several or (dense and quantity == RECOVERED):
         statement = Statement.of(S, constraints, relation)
+        if isinstance(S, ExplicitCovariance):
+            refuse_indefinite(S.matrix)
         statement.refuse_broken(loadings, np.inf)
         with one_blas_thread():
             if dense and quantity == RECOVERED:

@@ -176,7 +176,11 @@ class SmoothedJointBound:
 
 
 def largest_of_pencil(matrix: Array, K: Array, count: int) -> tuple[Array, Array] | None:
-    """The largest eigenpairs of ``S g = lambda K g``; ``None`` where K is not definite."""
+    """The largest eigenpairs of ``S g = lambda K g``; ``None`` where K is not definite.
+
+    Values below zero come of the rounding of S and grow as K shrinks, until sums of them have no
+    logarithm: they count as zero.
+    """
     size = matrix.shape[0]
     try:
         found = eigh(matrix, K, subset_by_index=(size - count, size - 1), check_finite=False)
@@ -185,7 +189,7 @@ def largest_of_pencil(matrix: Array, K: Array, count: int) -> tuple[Array, Array
     values, vectors = found[0], found[1]
     # Of a matrix with NaN, where a step went astray, none are found and nothing is raised.
     whole = values.size == count and np.isfinite(values).all() and np.isfinite(vectors).all()
-    return (values, vectors) if whole and values[-1] > 0 else None
+    return (np.maximum(values, 0.0), vectors) if whole and values[-1] > 0 else None
 
 
 def soft_sum(values: Array, count: int, heat: float) -> tuple[Array, float]:

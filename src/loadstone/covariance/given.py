@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from loadstone.covariance.explicit import ExplicitCovariance
+from loadstone.covariance.protocol import Array
 
 #: Most negative eigenvalue, relative to the largest, that rounding explains.
 PSD_TOL = 1e-6
@@ -42,6 +43,15 @@ def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:
     if largest == 0:
         msg = "the covariance is zero throughout, so there is no variance to explain"
         raise ValueError(msg)
+    refuse_indefinite(matrix)
+    if n_samples is not None and not (isinstance(n_samples, Real) and n_samples >= 2):
+        msg = f"n_samples={n_samples!r} must be a number of at least 2, or None if it is not known"
+        raise ValueError(msg)
+    return ExplicitCovariance(matrix, float("nan") if n_samples is None else float(n_samples))
+
+
+def refuse_indefinite(matrix: Array) -> None:
+    """Raise where a symmetric matrix has negative eigenvalues that rounding does not explain."""
     smallest, top = eigvalsh(matrix)[[0, -1]]
     if smallest < -PSD_TOL * top:
         msg = (
@@ -50,7 +60,3 @@ def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:
             "project it on the semi-definite matrices, or fit the data"
         )
         raise ValueError(msg)
-    if n_samples is not None and not (isinstance(n_samples, Real) and n_samples >= 2):
-        msg = f"n_samples={n_samples!r} must be a number of at least 2, or None if it is not known"
-        raise ValueError(msg)
-    return ExplicitCovariance(matrix, float("nan") if n_samples is None else float(n_samples))

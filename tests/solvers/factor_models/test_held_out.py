@@ -173,3 +173,21 @@ def test_weights_count_like_repetitions_in_a_standard_error():
     every = np.repeat(values, times)
     expected = every.mean(), every.std(ddof=1) / np.sqrt(every.size)
     assert _mean(values, times.astype(float)) == pytest.approx(expected)
+
+
+def test_densities_of_rows_with_holes_are_those_of_what_was_seen():
+    X = three_factors(6, holes=0.2)
+    rows, means = incomplete_observations(X, np.ones(120))
+    rng = np.random.default_rng(1)
+    model = FactorModel(rng.normal(size=(12, 2)), rng.uniform(0.5, 2, 12))
+    location, part = rng.normal(size=12), np.random.default_rng(0).permutation(120) % 3
+    C = model.covariance()
+    for k, fold in enumerate(incomplete_folds(rows, 3, np.random.default_rng(0))):
+        mean = np.nanmean(X[part != k], axis=0) + location
+        assert np.abs(mean - location - means).max() > 0.1
+        expected = []
+        for row in X[part == k]:
+            seen = np.isfinite(row)
+            law = multivariate_normal(mean[seen], C[np.ix_(seen, seen)])
+            expected.append(law.logpdf(row[seen]))
+        np.testing.assert_allclose(fold.densities(model, location), expected, rtol=1e-9)

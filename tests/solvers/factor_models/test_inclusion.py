@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import expit
-from scipy.stats import beta, norm
+from scipy.special import expit, softmax
+from scipy.stats import beta, gmean, norm
 
 from loadstone.covariance import covariance_of
 from loadstone.solvers.factor_models import inclusion
@@ -179,3 +179,54 @@ def test_a_loading_of_which_samples_say_nothing_has_the_share_of_its_component()
     P = inclusion_probabilities(samples, replace(state, law=blank))
     assert np.isfinite(P).all()
     assert (np.abs(P[:, -1] - P.mean(axis=1)) < 0.1).all()
+
+
+def test_a_slab_is_its_scale_times_the_unit_of_the_feature(monkeypatch):
+    """Chances and evidence against quadrature over the share, whose law is Beta(1, 1)."""
+    monkeypatch.setattr(inclusion, "MEANS", np.zeros(1))
+    monkeypatch.setattr(inclusion, "STRENGTHS", np.full(1, 2.0))
+    rng = np.random.default_rng(3)
+    units = np.exp(rng.normal(size=25))
+    true = np.where(rng.random(25) < 0.4, np.sqrt(units) * rng.normal(size=25), 0.0)
+    b, v = true + 0.3 * rng.normal(size=25), np.full(25, 0.09)
+    evidence = known_noise(b[None], v[None])
+    found = Integrated.over(evidence, units, np.full(1, 0.5), np.ones(1))
+    share, scale = np.full(1, 0.5), np.ones(1)
+    for _ in range(inclusion.N_UPDATES):
+        share, scale = evidence.updated(units, share, scale)
+    ratios = norm.pdf(b, scale=np.sqrt(v + scale * units)) / norm.pdf(b, scale=np.sqrt(v))
+
+    def integral(weight):
+        return quad(lambda p: weight(p) * np.prod(1 - p + p * ratios), 0, 1, limit=200)[0]
+
+    total = integral(lambda p: 1.0)
+    for i in (0, 7, 24):
+        chance = integral(lambda p, i=i: p * ratios[i] / (1 - p + p * ratios[i])) / total
+        assert found.chances[0, i] == pytest.approx(chance, abs=4e-3)
+    # The likeliest scale is where it is likeliest by brute force, too.
+    grid = scale * np.exp(np.linspace(-0.5, 0.5, 101))
+    slabs = norm.pdf(b, scale=np.sqrt(v + grid[:, None] * units)) / norm.pdf(b, scale=np.sqrt(v))
+    likelihood = np.log(1 - share + share * slabs).sum(axis=1)
+    assert abs(np.argmax(likelihood) - 50) <= 2
+
+
+@pytest.mark.parametrize("noise", ["pooled", "free"])
+def test_the_units_of_loadings_are_those_of_the_formula(noise, monkeypatch):
+    """``(g/psi)^(1 - a)``: loadings that do not grow with the noise, with its root, as it does."""
+    samples, state = found(covariance_of(two_factors(2)[0])[0], noise)
+    tried, over = [], Integrated.over
+
+    def listen(evidence, units, share, scale):
+        tried.append((units, over(evidence, units, share, scale)))
+        return tried[-1][1]
+
+    monkeypatch.setattr(Integrated, "over", listen)
+    P = inclusion_probabilities(samples, state)
+    psi = 1 / state.noise.precision[0]
+    growth = [0.0, 0.5, 1.0] if noise == "pooled" else [1.0]
+    for a, (units, _) in zip(growth, tried, strict=True):
+        # In the units of the data a slab has the variance u psi.
+        np.testing.assert_allclose(units * psi, gmean(psi) ** (1 - a) * psi**a, rtol=1e-10)
+    weights = softmax([each.log_evidence for _, each in tried])
+    expected = sum(w * each.chances for w, (_, each) in zip(weights, tried, strict=True))
+    np.testing.assert_allclose(P, expected, rtol=1e-10)

@@ -8,7 +8,15 @@ import pytest
 from scipy.special import digamma
 
 from loadstone import SparseProbabilisticPCA
-from loadstone.solvers.factor_models.noise import ETA, SHAPE, ErrorTerms, Noise
+from loadstone.solvers.factor_models.noise import (
+    ETA,
+    LARGEST_SHAPE,
+    SCALED_SHAPE,
+    SHAPE,
+    ErrorTerms,
+    Noise,
+    largest_shape,
+)
 
 
 def in_digits(a0, b0, n, error):
@@ -88,3 +96,11 @@ def test_a_feature_that_stands_apart_does_not_shape_the_pool():
     assert beside.apart[0, -1] > 0.99
     np.testing.assert_allclose(beside.scale, alone.scale, rtol=0.02)
     np.testing.assert_allclose(beside.shape, alone.shape, rtol=0.3)
+
+
+@pytest.mark.parametrize(("share", "scaled"), [(0.95, True), (1.05, False)])
+def test_variances_as_close_as_those_of_samples_hardly_are_were_scaled(share, scaled):
+    """Logarithms of two variances that vary by a third of ``2/N``, or a little less or more."""
+    half = np.sqrt(share * (2 / 100) / 3 / 2)
+    found = largest_shape(np.exp(np.array([-half, half])), 100.0)
+    assert found == (SCALED_SHAPE if scaled else LARGEST_SHAPE)

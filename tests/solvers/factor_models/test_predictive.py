@@ -87,3 +87,21 @@ def test_the_mean_of_models_has_the_mean_of_their_covariances():
     wanted = sum(one.loadings @ one.loadings.T + np.diag(one.noise) for one in models) / 2
     np.testing.assert_allclose(averaged(models).covariance(), wanted, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(averaged(models[:1]).loadings, models[0].loadings)
+
+
+@pytest.mark.parametrize("in_units_of_the_noise", [False, True])
+def test_it_is_the_formula_to_the_last_digits(in_units_of_the_noise):
+    samples = samples_from(small_data(n=25))
+    state = settled(samples, "free")
+    law, noise = state.law, state.noise.variance[0]
+    variances = law.inclusion[0] * (law.slab_mean[0] ** 2 + law.slab_variance[0])
+    variances = variances - law.mean[0] ** 2
+    if in_units_of_the_noise:
+        law = ScaleMixture.start("laplace", law.mean, state.noise.precision)
+        state = update(samples, with_law(state, law), learn=False)
+        law, noise = state.law, state.noise.variance[0]
+        variances = law.covariance[0].diagonal(axis1=-2, axis2=-1).T * noise
+    assert not np.allclose(noise, 1 / state.noise.precision[0], rtol=1e-3)
+    expected = law.mean[0].T @ law.mean[0] + np.diag(noise + variances.sum(axis=0))
+    found = predictive_model(samples, state).covariance()
+    np.testing.assert_allclose(found, 26 / 25 * expected, rtol=1e-10)

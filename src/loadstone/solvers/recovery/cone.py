@@ -21,7 +21,7 @@ from loadstone.covariance import Array
 SINGULAR, ROUNDED = 1e-8, 1e3
 #: Loadings below this share of the largest count as zero.
 ZERO = 1e-12
-#: Gradients below this share of their terms are rounding.
+#: Gradients below this share of their terms are rounding, and so is a fall of the quotient.
 FLAT = 1e-10
 #: Steps for each feature of a support.
 STEPS = 4
@@ -124,8 +124,8 @@ def climb_in_cone(A: Array, B: Array, held: Array, w: Array, floor: float) -> tu
             break
         step = _Step(A[going], B[going], held[going], ends[going], face[going], floor)
         reached = quotients(step.A, step.B, step.w, floor)
-        # Rounding apart it never falls.
-        higher = reached >= values[going]
+        # It never falls but by rounding, as where a climb goes on from the best of a face.
+        higher = reached >= values[going] * (1.0 - FLAT)
         values[going[higher]], ends[going[higher]] = reached[higher], step.w[higher]
         face[going] = step.face
         going = going[higher & ~step.done]
