@@ -11,7 +11,9 @@ from loadstone.certificates.bound_any_constraint import (
     constraint_bound,
     constraint_bounds,
     counted_entries,
+    dual_bound,
 )
+from loadstone.certificates.bound_dual import Dual
 from loadstone.constraints import Groups, L1Budget, LoadingConstraint, Signs
 from loadstone.covariance import DeflatedCovariance, ExplicitCovariance, covariance_of
 from loadstone.covariance.flipped import FlippedCovariance
@@ -206,3 +208,21 @@ def test_a_tight_bound_survives_single_precision(constraint):
         certificate = prove(S, constraint, found(S, constraint))
         assert certificate.is_optimal or certificate.ratio > 0.9999
         certificate.verify(S)
+
+
+@pytest.mark.parametrize("features", [[0, 1, 2, 3], [1, 2, 3], [0, 2, 3, 4]])
+def test_a_dual_about_other_features_bounds_nothing(features):
+    """Numbers of one feature that stand for another would be a bound of another matrix."""
+    constraint = L1Budget(5, 1.5, forbidden=np.array([0]))
+    S = ExplicitCovariance(np.diag([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert (
+        dual_bound(
+            S, constraint, Dual(np.arange(1, 5), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 1)))
+        )
+        >= 5.0
+    )
+    m = len(features)
+    with pytest.raises(ValueError, match="features that the constraint leaves open"):
+        dual_bound(
+            S, constraint, Dual(np.array(features), np.zeros((m, m)), np.zeros(m), np.zeros((m, 1)))
+        )
