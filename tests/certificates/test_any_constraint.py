@@ -215,14 +215,11 @@ def test_a_dual_about_other_features_bounds_nothing(features):
     """Numbers of one feature that stand for another would be a bound of another matrix."""
     constraint = L1Budget(5, 1.5, forbidden=np.array([0]))
     S = ExplicitCovariance(np.diag([1.0, 2.0, 3.0, 4.0, 5.0]))
-    assert (
-        dual_bound(
-            S, constraint, Dual(np.arange(1, 5), np.zeros((4, 4)), np.zeros(4), np.zeros((4, 1)))
-        )
-        >= 5.0
-    )
-    m = len(features)
+
+    def about(at):
+        m = len(at)
+        return Dual(np.array(at), np.zeros((m, m)), np.zeros(m), np.zeros((m, 1)))
+
+    assert dual_bound(S, constraint, about([1, 2, 3, 4])) >= 5.0
     with pytest.raises(ValueError, match="features that the constraint leaves open"):
-        dual_bound(
-            S, constraint, Dual(np.array(features), np.zeros((m, m)), np.zeros(m), np.zeros((m, 1)))
-        )
+        dual_bound(S, constraint, about(features))
