@@ -11,7 +11,9 @@ from loadstone.certificates.bound_any_constraint import (
     constraint_bound,
     constraint_bounds,
     counted_entries,
+    dual_bound,
 )
+from loadstone.certificates.bound_dual import Dual
 from loadstone.constraints import Groups, L1Budget, LoadingConstraint, Signs
 from loadstone.covariance import DeflatedCovariance, ExplicitCovariance, covariance_of
 from loadstone.covariance.flipped import FlippedCovariance
@@ -222,3 +224,18 @@ def test_a_tight_bound_survives_single_precision(constraint):
         certificate = prove(S, constraint, found(S, constraint))
         assert certificate.is_optimal or certificate.ratio > 0.9999
         certificate.verify(S)
+
+
+@pytest.mark.parametrize("features", [[0, 1, 2, 3], [1, 2, 3], [0, 2, 3, 4]])
+def test_a_dual_about_other_features_bounds_nothing(features):
+    """Numbers of one feature that stand for another would be a bound of another matrix."""
+    constraint = L1Budget(5, 1.5, forbidden=np.array([0]))
+    S = ExplicitCovariance(np.diag([1.0, 2.0, 3.0, 4.0, 5.0]))
+
+    def about(at):
+        m = len(at)
+        return Dual(np.array(at), np.zeros((m, m)), np.zeros(m), np.zeros((m, 1)))
+
+    assert dual_bound(S, constraint, about([1, 2, 3, 4])) >= 5.0
+    with pytest.raises(ValueError, match="features that the constraint leaves open"):
+        dual_bound(S, constraint, about(features))

@@ -1,14 +1,21 @@
 """Proofs put together from cases: every case counts, and the disk loses nothing."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from loadstone.certificates import Certificate, CertificateError, prove, search_case
+from loadstone.certificates import (
+    Certificate,
+    CertificateError,
+    proof_tree,
+    prove,
+    search_case,
+)
 from loadstone.certificates.bound_dual import Dual, evaluate
 from loadstone.certificates.problem import SupportProblem
-from loadstone.certificates.proof_cases import ProofCase, ProofNode, as_list
+from loadstone.certificates.proof_cases import ProofCase, ProofNode, as_list, cases
 from loadstone.certificates.proof_screening import screen
 from loadstone.certificates.proof_tree import Standing, apply_dual, replay
 from loadstone.constraints import LoadingConstraint
@@ -191,3 +198,54 @@ def test_every_number_of_a_proof_survives_the_disk(tmp_path):
     assert read.constraint.forced.tolist() == [2]
     assert read.constraint.forbidden.tolist() == [7]
     assert (read.constraint.n_nonzero, read.constraint.nonnegative) == (3, False)
+
+
+def grown(problem, rng):
+    """A tree without duals that ends where a single largest support is left, and not before."""
+    root = ProofNode()
+    waiting = [(root, problem)]
+    while waiting:
+        node, left = waiting.pop()
+        if left is None or left.is_leaf:
+            continue
+        feature = int(rng.choice(left.features[~left.forced]))
+        waiting += zip(node.branch(feature), cases(left, feature), strict=True)
+    return as_list(root)
+
+
+@pytest.mark.parametrize("n_parts", [1, 4, 10**6])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tree_down_to_single_supports_proves_the_optimum(seed, n_parts, monkeypatch):
+    """Whether replayed at once, in parts, or case by case; better vectors are all left open."""
+    monkeypatch.setattr(proof_tree, "PARTS", n_parts)
+    rng = np.random.default_rng(seed)
+    A, problem = np.cov(rng.standard_normal((20, 8)).T), SupportProblem.of(8, 3)
+    proof = grown(problem, rng)
+    assert len(proof) > 64
+    values = {
+        support: np.linalg.eigvalsh(A[np.ix_(support, support)])[-1]
+        for support in combinations(range(8), 3)
+    }
+    optimum = max(values.values())
+    for value in (0.9 * optimum, 0.99 * optimum):
+        replayed = replay(ExplicitCovariance(A), problem, value, proof)
+        assert replayed.bound == pytest.approx(optimum, rel=1e-9)
+        left = [
+            part.features[part.forced] if part.n_free == 0 else part.features
+            for part in replayed.left
+        ]
+        assert sorted(tuple(support.tolist()) for support in left) == sorted(
+            support for support in values if values[support] > value
+        )
+    replayed = replay(ExplicitCovariance(A), problem, optimum * (1 + 1e-9), proof)
+    assert replayed.bound == optimum * (1 + 1e-9)
+    assert not replayed.left
+
+
+def test_more_supports_than_can_be_listed_are_no_proof():
+    """All 2573000 sets of three features: a file that asks for them is refused in a sentence."""
+    n = 250
+    dual = Dual(np.arange(n), np.zeros((n, n)), np.zeros(n), np.zeros((n, 1)))
+    case = ProofCase((dual,), listed=True)
+    with pytest.raises(CertificateError, match="too many supports to be listed"):
+        replay(ExplicitCovariance(np.eye(n)), SupportProblem.of(n, 3), 0.5, [case])

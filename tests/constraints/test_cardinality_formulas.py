@@ -222,3 +222,19 @@ def test_limits_that_are_no_numbers_are_refused(make):
 def test_other_constraints_take_lists_as_well():
     assert Groups([0, 0, 1, 1], 1, forbidden=[3]).forbidden.tolist() == [3]
     assert Signs({0: 1}, n_features=4, forbidden=[3]).forbidden.tolist() == [3]
+
+
+def test_a_forced_feature_that_does_not_vary_is_refused():
+    constant = np.isin(np.arange(P), [2, 5])
+    bound = LoadingConstraint(P, 3, forced=np.array([1])).bound_to(P, constant=constant)
+    assert (bound.forced.tolist(), bound.forbidden.tolist()) == ([1], [2, 5])
+    for forced in ([1, 5], [2, 5]):
+        stuck = [feature for feature in forced if constant[feature]]
+        with pytest.raises(ValueError, match=rf"forced feature\(s\) \{stuck} are constant"):
+            LoadingConstraint(P, 3, forced=np.array(forced)).bound_to(P, constant=constant)
+
+
+def test_without_a_size_nothing_is_closed():
+    constant = np.isin(np.arange(P), [2, 5])
+    assert LoadingConstraint(P, P).bound_to(P, constant=constant).forbidden.size == 0
+    assert LoadingConstraint(P, P - 1).bound_to(P, constant=constant).forbidden.tolist() == [2, 5]

@@ -274,6 +274,36 @@ def test_a_covariance_that_overflows_is_refused_and_leaves_the_one_before():
     np.testing.assert_array_equal(kept.scatter, before)
 
 
+@pytest.mark.parametrize(
+    ("value", "seen", "said"),
+    [
+        # Whose mean overflows has values near the largest number, or none where nobody has looked.
+        (1e308, True, r"squares of feature\(s\) 1 overflow"),
+        (1e308, False, r"NaN or infinity \(or values too large for float64\) in feature\(s\) 1"),
+        (1e200, True, r"squares of feature\(s\) 1 overflow"),
+        (1e200, False, r"squares of feature\(s\) 1 overflow"),
+        (np.nan, False, r"NaN or infinity .* in feature\(s\) 1"),
+    ],
+)
+def test_what_is_said_of_sums_that_are_not_finite(value, seen, said):
+    from loadstone.covariance.checks import refuse_not_finite
+
+    X = np.array([[1.0, value], [2.0, value], [4.0, -value / 2]])
+    with np.errstate(all="ignore"):
+        mean, variance = X.mean(axis=0), (X**2).mean(axis=0)
+    assert refuse_not_finite(mean[:1], variance[:1], None, seen=seen) is None
+    with pytest.raises(ValueError, match=said):
+        refuse_not_finite(mean, variance, None, seen=seen)
+
+
+@pytest.mark.parametrize("sizes", [[2, "auto"], ["auto", 2], ["auto", "auto"], (0.5, "all")])
+def test_words_are_no_sizes_of_single_components(sizes):
+    from loadstone import SparsePCA
+
+    with pytest.raises(ValueError, match="'auto' chooses one size for all components"):
+        SparsePCA(2, n_nonzero=sizes).fit(np.random.default_rng(0).standard_normal((9, 4)))
+
+
 def test_infinities_of_both_signs_are_refused_without_warnings():
     from loadstone import SparsePCA
 

@@ -289,3 +289,12 @@ def test_places_that_loadings_leave_empty_are_not_filled_in_the_order_of_the_fea
             for Y in (X, X[:, rng.permutation(10)])
         )
         assert moved == pytest.approx(here, rel=1e-9)
+
+
+def test_equations_have_unit_length_and_say_nothing_where_nothing_varies():
+    matrix = np.diag([4.0, 0.25, 0.0]) + np.diag([0.1, 0.0], 1) + np.diag([0.1, 0.0], -1)
+    others = np.array([[0.6, 0.0, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    C = Orthogonality("uncorrelated").equation_columns(ExplicitCovariance(matrix), others)
+    images = matrix @ others[:, :2]
+    np.testing.assert_allclose(C[:, :2], images / np.sqrt((images**2).sum(axis=0)), rtol=1e-12)
+    assert C[:, 2].tolist() == [0, 0, 0]

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from brute_force import best_of_one_sign_beside
 from loadstone import SparsePCA, cardinality_path
-from loadstone.selection.path import automatic_sizes
+from loadstone.covariance import covariance_of
+from loadstone.selection.path import automatic_sizes, search_path
 from real_data import arrays, cbcl_faces, leukemia, nci60
 
 
@@ -119,6 +120,9 @@ def test_estimator_is_a_fitted_sparse_pca(nonnegative):
     np.testing.assert_allclose(model.components_, fitted.components_, atol=1e-8)
     np.testing.assert_allclose(model.transform(X), fitted.transform(X), atol=1e-8)
     assert set(vars(fitted)) <= set(vars(model)) | {"orthogonality_violation_"}
+    # One loading vector that is known already, whatever the search needed to find it.
+    assert model.get_params() == fitted.get_params()
+    assert model.n_iter_ == 1
     again = copy.deepcopy(path).estimator(4)
     np.testing.assert_array_equal(again.components_, model.components_)
 
@@ -313,3 +317,24 @@ def test_bounds_of_a_path_of_recovery_are_refused():
     X = np.random.default_rng(9).standard_normal((20, 5))
     with pytest.raises(ValueError, match="bounds of the"):
         cardinality_path(X, objective="recovery", certify="instant")
+
+
+@pytest.mark.parametrize("n_constant", [0, 1])
+def test_all_features_that_vary_are_no_less_than_pca(n_constant):
+    """The last size has nothing to choose: rounding aside it is PCA, which no ratio is below."""
+    for seed in range(8):
+        X = grouped_data(seed)[:, : 12 - n_constant]
+        S, _ = covariance_of(np.column_stack([X, np.zeros((40, n_constant))]))
+        closed = np.arange(12 - n_constant, 12)
+        path = search_path(S, np.array([3, 12 - n_constant]), effort="fast", forbidden=closed)
+        assert path.ratio[-1] >= 1.0
+        top = np.linalg.eigvalsh(np.cov(X.T))[-1]
+        np.testing.assert_allclose(path.values[-1], top, rtol=1e-12)
+
+
+def test_a_path_of_a_covariance_alone_has_no_estimator():
+    S, _ = covariance_of(grouped_data(0))
+    path = search_path(S, np.array([2]), effort="fast")
+    assert path.loadings(2).any()
+    with pytest.raises(ValueError, match=r"use loadstone\.cardinality_path"):
+        path.estimator(2)

@@ -1,5 +1,6 @@
 """Stability selection: frequencies, the error bound, and recovery."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -108,3 +109,61 @@ def test_the_table_tells_the_binomial_error_of_each_frequency():
     share = frame["frequency"].to_numpy()
     assert 0 < share[2] < 1
     np.testing.assert_allclose(frame["standard_error"], np.sqrt(share * (1 - share) / 16))
+
+
+def share_of_fits(halves, X, weights, n_features):
+    """How often each feature is chosen by fits of its own on the given rows."""
+    chosen = np.zeros(n_features)
+    for half in halves:
+        model = SparsePCA(n_nonzero=3, effort="fast").fit(X[half], sample_weight=weights[half])
+        chosen += model.support_.any(axis=0)
+    return chosen / len(halves)
+
+
+def test_rows_count_by_their_weights():
+    X = np.random.default_rng(0).standard_normal((40, 8))
+    weights = np.random.default_rng(1).exponential(size=40) ** 2
+    model = SparsePCA(n_nonzero=3, effort="fast")
+    found = stability_selection(model, X, n_subsamples=8, sample_weight=weights, random_state=5)
+    rng = np.random.RandomState(5)
+    halves = [rng.permutation(40)[:20] for _ in range(8)]
+    np.testing.assert_array_equal(found.frequency, share_of_fits(halves, X, weights, 8))
+    assert (found.frequency != share_of_fits(halves, X, np.ones(40), 8)).any()
+
+
+@pytest.mark.parametrize("n_samples", [16, 41, 200])
+def test_rows_of_a_dask_array_are_dealt_out_at_random(n_samples):
+    """To 64 blocks, or blocks of two and three; then halves of the blocks are drawn."""
+    X = np.random.default_rng(0).standard_normal((n_samples, 8))
+    weights = np.random.default_rng(1).uniform(0.5, 2, n_samples)
+    model = SparsePCA(n_nonzero=3, effort="fast")
+    lazy = da.from_array(X, chunks=(25, 8))
+    found = stability_selection(model, lazy, n_subsamples=6, sample_weight=weights, random_state=5)
+    n_blocks = min(64, n_samples // 2)
+    rng = np.random.RandomState(5)
+    block = rng.permutation(np.arange(n_samples) % n_blocks)
+    drawn = [rng.permutation(n_blocks)[: n_blocks // 2] for _ in range(6)]
+    halves = [np.flatnonzero(np.isin(block, some)) for some in drawn]
+    np.testing.assert_array_equal(found.frequency, share_of_fits(halves, X, weights, 8))
+
+
+def test_dask_arrays_that_cannot_be_dealt_out_are_refused():
+    model = SparsePCA(n_nonzero=3, effort="fast")
+    square = np.random.default_rng(0).standard_normal((20, 20))
+    assert stability_selection(model, da.from_array(square), n_subsamples=2).frequency.size == 20
+    with pytest.raises(TypeError, match=r"more features \(20\) than samples \(19\)"):
+        stability_selection(model, da.from_array(square[:19]), n_subsamples=2)
+    lazy = da.from_array(square, chunks=(5, 20))
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        stability_selection(model, lazy[lazy[:, 0] > -9], n_subsamples=2)
+
+
+@pytest.mark.parametrize("changes", [{"n_nonzero": -1}, {"effort": "heroic"}, {"n_components": 0}])
+def test_parameters_are_checked_as_a_fit_checks_them(changes):
+    X, _ = three_factors(0)
+    model = SparsePCA(**{"n_nonzero": 3, "effort": "fast", **changes})
+    with pytest.raises(ValueError, match=next(iter(changes))) as of_fit:
+        model.fit(X)
+    with pytest.raises(ValueError, match=next(iter(changes))) as found:
+        stability_selection(model, X, n_subsamples=2)
+    assert str(found.value) == str(of_fit.value)
