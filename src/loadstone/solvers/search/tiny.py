@@ -24,8 +24,8 @@ N_MIXTURES, N_MIXED = 16, 8
 N_STEPS = 4
 #: Supports polished.
 N_POLISHED = 16
-#: Supports from which features are exchanged, and the share of the best they have at least. Those
-#: that share most of their features are exchanged too: without them more optima are missed.
+#: Supports from which features are exchanged, however alike, and the share of the best they have
+#: at least.
 N_ENDS, NEAR_BEST = 8, 0.95
 #: Eigenvectors, steps and supports polished where many sizes are searched in a hurry.
 N_HURRIED, N_HURRIED_STEPS, N_HURRIED_POLISHED = 16, 3, 8
