@@ -24,9 +24,9 @@ N_MIXTURES, N_MIXED = 16, 8
 N_STEPS = 4
 #: Supports polished.
 N_POLISHED = 16
-#: Supports from which features are exchanged, the share of the best they have at least, and the
-#: share of features that two of them have in common at most.
-N_ENDS, NEAR_BEST, MOST_SHARED = 8, 0.95, 0.8
+#: Supports from which features are exchanged, however alike, and the share of the best they have
+#: at least.
+N_ENDS, NEAR_BEST = 8, 0.95
 #: Eigenvectors, steps and supports polished where many sizes are searched in a hurry.
 N_HURRIED, N_HURRIED_STEPS, N_HURRIED_POLISHED = 16, 3, 8
 _MIX = np.random.default_rng(0).standard_normal((N_MIXTURES, N_MIXED))
@@ -50,21 +50,14 @@ def tiny_search(
     best = values >= values[order[0]] * (1 - 1e-9)
     best[order[0]] = True
     found = [Found(W[row], float(values[row])) for row in np.flatnonzero(best)]
-    chosen = order[_different(W[order], values[order], constraint.size)]
-    found += [climbs.found(end) for end in climbs.exchanged([ends[row] for row in chosen])]
+    near = order[: _n_near_best(values[order])]
+    found += [climbs.found(end) for end in climbs.exchanged([ends[row] for row in near])]
     return best_of(found)
 
 
-def _different(W: Array, values: Array, size: int) -> list[int]:
-    """Rows, best first, that are near the best and not too much like one before them; two at least."""
-    chosen = [0]
-    for row in range(1, len(W)):
-        if len(chosen) == N_ENDS or values[row] < NEAR_BEST * values[0]:
-            break
-        shared = (W[chosen] != 0) @ (W[row] != 0)
-        if shared.max() < MOST_SHARED * size:
-            chosen.append(row)
-    return chosen if len(chosen) > 1 else list(range(min(2, len(W))))
+def _n_near_best(values: Array) -> int:
+    """How many of the values, best first, are near the best; two at least."""
+    return max(2, int(np.count_nonzero(values[:N_ENDS] >= NEAR_BEST * values[0])))
 
 
 def tiny_start(S: ExplicitCovariance, constraint: LoadingConstraint) -> Found:
