@@ -276,6 +276,19 @@ def test_constant_features_are_warned_of_and_left_out(X, make):
         )
 
 
+def test_a_constant_feature_changes_nothing_where_others_have_holes(X):
+    Y = with_holes(X[:40], 0.1)[0]
+    reference = SparseProbabilisticPCA(2).fit(Y)
+    with pytest.warns(UserWarning, match="constant feature"):
+        model = SparseProbabilisticPCA(2).fit(np.column_stack([Y, np.full(40, 3.0)]))
+    np.testing.assert_allclose(model.components_[:, :10], reference.components_, atol=1e-8)
+    np.testing.assert_allclose(
+        np.broadcast_to(model.noise_variance_, 11)[:10],
+        np.broadcast_to(reference.noise_variance_, 10),
+        rtol=1e-8,
+    )
+
+
 def test_iteration_limit_is_warned_of(X):
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         published(4, max_iter=2).fit(X)

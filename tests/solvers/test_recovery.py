@@ -401,8 +401,8 @@ def test_components_are_ordered_by_what_each_adds_unless_places_differ():
 
 
 @pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
-def test_a_component_of_which_others_say_all_invites_nobody(unit, monkeypatch):
-    """Data of rank one: beside the first component the second has no variance to divide by."""
+def test_data_of_rank_one_is_recovered_in_any_unit(unit, monkeypatch):
+    """Beside the first component the second has no variance to divide by."""
     monkeypatch.setattr(second_moments, "ALL_FEATURES", 10)
     X = unit * np.outer(RNG(0).standard_normal(30), RNG(1).standard_normal(40))
     S = ExplicitCovariance(np.cov(X.T), 30.0)
