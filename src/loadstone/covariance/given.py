@@ -52,7 +52,8 @@ def check_covariance(S: Any, n_samples: float | None) -> ExplicitCovariance:
 
 def refuse_indefinite(matrix: Array) -> None:
     """Raise where a symmetric matrix has negative eigenvalues that rounding does not explain."""
-    smallest, top = eigvalsh(matrix)[[0, -1]]
+    # In double precision, or rounding of the search for them would count.
+    smallest, top = eigvalsh(matrix.astype(np.float64, copy=False))[[0, -1]]
     if smallest < -PSD_TOL * top:
         msg = (
             f"the matrix is not positive semi-definite: its eigenvalues go down to {smallest:.3g} "
