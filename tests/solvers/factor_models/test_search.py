@@ -10,6 +10,7 @@ from loadstone.covariance.explicit import ExplicitCovariance
 from loadstone.datasets.make_sparse_factors import make_sparse_factors
 from loadstone.solvers.factor_models import rounds
 from loadstone.solvers.factor_models.growth import TRIAL_ROUNDS
+from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
 from loadstone.solvers.l0_noise_search import L0Search
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
@@ -137,6 +138,23 @@ def test_duplicates_of_a_feature_stay_finite():
         fit = search(covariance_of(X)[0])
         assert np.isfinite(fit.model.loadings).all()
         assert (fit.model.noise > 0).all()
+
+
+@pytest.mark.parametrize("seed", [930005, 930016])
+def test_overlapping_factors_end_no_lower_than_from_the_truth(seed):
+    # Two of five stayed mixed: turned, they are nearly as sparse, and which is better only the
+    # bound knows.
+    rng, W = np.random.default_rng(seed), np.zeros((30, 5))
+    for j in range(5):
+        W[rng.choice(30, 6, replace=False), j] = rng.choice([-1, 1], 6) * rng.uniform(1, 2, 6)
+    X = rng.normal(size=(200, 5)) @ W.T + rng.normal(size=(200, 30))
+    solver, samples = SparseFactors(), samples_of(covariance_of(X)[0])
+    begun = solver.growth().started(samples, W.T[None], np.ones((1, 30)))
+    best = float(rounds.Rounds()(samples, begun)[0].bound[0])
+    fit = solver(covariance_of(X)[0])
+    assert fit.lower_bound >= best - 0.01
+    assert fit.sizes["lower_bound"].max() == pytest.approx(fit.lower_bound, abs=1e-6)
+    assert same_supports(fit.model, W.T)
 
 
 def test_a_callback_ends_the_search():

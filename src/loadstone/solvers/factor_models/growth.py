@@ -35,7 +35,7 @@ from loadstone.solvers.factor_models.rounds import (
 )
 from loadstone.solvers.factor_models.samples import Samples
 from loadstone.solvers.factor_models.starts import births, joint_start
-from loadstone.solvers.factor_models.unmix import unmixing_map
+from loadstone.solvers.factor_models.unmix import other_maps, unmixing_map
 
 #: Rounds a proposal gets before it is compared with the others.
 TRIAL_ROUNDS = 60
@@ -232,22 +232,37 @@ class Growth:
         """``state`` after maps that raised its converged bound."""
         for _ in range(MAX_UNMIXINGS if state.n_components > 1 else 0):
             assert state.scores is not None
-            S = state.scores.total[0]
-            tau, cross = state.noise.precision[0], state.scores.cross[0]
-            U = np.sqrt(tau)[:, None] * np.linalg.solve(S, cross).T
-            A = unmixing_map(U, S, samples.n_samples)
+            A = unmixing_map(_least_squares(state), state.scores.total[0], samples.n_samples)
             if np.allclose(A, np.eye(A.shape[0])):
                 return state
-            turned = A.T @ np.linalg.solve(S, cross)
-            law = PointNormal.start(turned[None], state.noise.precision)
             bound = float(state.bound[0])
-            rival = self.rounds(samples, with_law(state, law), on_round, bound)[0]
+            rival = self._after(samples, state, A, on_round)
             gain = float(rival.bound[0]) - bound
             best = self._first(samples, state, rival)
             if gain < NOTABLE_GAIN or best is state:
                 return best
             state = best
         return state
+
+    def turned(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
+        """``state``, or what a rotation of two components leads to where the bound is higher."""
+        for _ in range(MAX_UNMIXINGS if state.n_components > 1 else 0):
+            maps = other_maps(_least_squares(state), samples.n_samples)
+            rivals = (self._after(samples, state, A, on_round) for A in maps)
+            least = float(state.bound[0]) + NOTABLE_GAIN
+            higher = (rival for rival in rivals if rival.bound[0] > least)
+            better = next((one for one in higher if self.there(samples, one).all()), None)
+            if better is None:
+                return state
+            state = self.unmixed(samples, better, on_round)
+        return state
+
+    def _after(self, samples: Samples, state: State, A: Array, on_round: OnRound | None) -> State:
+        """Where the rounds lead from ``state`` after the map ``A``, unless they hardly reach it."""
+        assert state.scores is not None
+        turned = A.T @ np.linalg.solve(state.scores.total[0], state.scores.cross[0])
+        law = PointNormal.start(turned[None], state.noise.precision)
+        return self.rounds(samples, with_law(state, law), on_round, float(state.bound[0]))[0]
 
     def restricted(self, state: State, kept: Array) -> State:
         """``state`` with the components ``kept`` alone."""
@@ -271,3 +286,10 @@ class Growth:
                 return state
             state = self.cleaned(samples, self.rounds(samples, best)[0])
         return state
+
+
+def _least_squares(state: State) -> Array:
+    """Loadings (d, q) of the first model, in units of the noise."""
+    assert state.scores is not None
+    loadings = np.linalg.solve(state.scores.total[0], state.scores.cross[0])
+    return np.asarray(np.sqrt(state.noise.precision[0])[:, None] * loadings.T)

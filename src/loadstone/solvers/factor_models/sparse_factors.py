@@ -169,7 +169,8 @@ class SparseFactors:
         # Where values are missing the bound creeps in digits that nobody reads.
         coarse = samples.counts.sum() > MANY_VALUES or isinstance(samples, IncompleteSamples)
         rounds = Rounds(self.max_iter, (1.0 if coarse else SETTLED) * self.tol)
-        state, bounds, stop = rounds(samples, found.state, counter)
+        begun = self.growth().turned(samples, found.state, counter)
+        state, bounds, stop = rounds(samples, begun, counter)
         sizes = replace(found, states={**found.states, state.n_components: state}).table
         if self.prior != POINT_NORMAL and state.n_components:
             given = dict(self.hyperparameters or {})

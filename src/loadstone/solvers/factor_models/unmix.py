@@ -18,6 +18,9 @@ N_ANGLES = 16
 N_POINTS = 7
 N_REFINEMENTS = 4
 N_SWEEPS = 3
+#: Angles at which pairs are looked at again, and how much less sparse they may be there, in nats:
+#: the sum of logarithms is that far from the bound.
+N_OTHER_ANGLES, NEARLY = 64, 5.0
 #: Largest shear and smallest loading worth a look, in standard errors ``1/sqrt(N)``.
 MAX_SHEAR = 8.0
 NOTABLE = 3.0
@@ -44,6 +47,35 @@ def unmixing_map(U: Array, S: Array, n_samples: float) -> Array:
     return A
 
 
+def other_maps(U: Array, n_samples: float) -> list[Array]:
+    """Rotations of two columns to where they are sparse too, hardly less than they are.
+
+    Which of two such places the bound prefers the sum of logarithms does not know.
+    """
+    q, U = U.shape[1], U.T
+    maps = []
+    for j in range(q):
+        for k in range(j):
+            for turn in _other_turns(U, j, k, n_samples):
+                A = np.eye(q)
+                A[np.ix_([j, k], [j, k])] = turn.T
+                maps.append(A)
+    return maps
+
+
+def _other_turns(U: Array, j: int, k: int, n_samples: float) -> list[Array]:
+    rows = _worth_a_look(U[j], U[k], n_samples)
+    if rows is None:
+        return []
+    angles = np.arange(N_OTHER_ANGLES) * np.pi / 2 / N_OTHER_ANGLES
+    gain = _of_rotations(U[j, rows], U[k, rows], angles, n_samples)
+    # A quarter turn exchanges the two.
+    peak = (gain >= np.roll(gain, 1)) & (gain >= np.roll(gain, -1))
+    peak &= gain >= gain[0] - NEARLY
+    peak[[0, 1, 2, -2, -1]] = False
+    return [_turn(angle) for angle in angles[peak]]
+
+
 def _worth_a_look(a: Array, b: Array, n_samples: float) -> Array | None:
     """Rows that are more than noise, where some row has both columns at once."""
     level = NOTABLE**2 / n_samples
@@ -59,6 +91,17 @@ def _sparsity(values: Array, n_samples: float) -> Array:
     return result
 
 
+def _of_rotations(a: Array, b: Array, angles: Array, n_samples: float) -> Array:
+    """How sparse two columns are after rotations."""
+    c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    return _sparsity(c * a + s * b, n_samples) + _sparsity(c * b - s * a, n_samples)
+
+
+def _turn(angle: float) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, s], [-s, c]])
+
+
 def _rotate(U: Array, S: Array, A: Array, j: int, k: int, n_samples: float) -> bool:
     rows = _worth_a_look(U[j], U[k], n_samples)
     if rows is None:
@@ -66,16 +109,13 @@ def _rotate(U: Array, S: Array, A: Array, j: int, k: int, n_samples: float) -> b
     a, b = U[j, rows], U[k, rows]
 
     def gain(angles: Array) -> Array:
-        c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
-        return _sparsity(c * a + s * b, n_samples) + _sparsity(c * b - s * a, n_samples)
+        return _of_rotations(a, b, angles, n_samples)
 
     step = np.pi / 2 / N_ANGLES
     angle = _refined(gain, np.arange(N_ANGLES) * step, step)
     if angle == 0.0:
         return False
-    c, s = np.cos(angle), np.sin(angle)
-    turn = np.array([[c, s], [-s, c]])
-    pair = [j, k]
+    turn, pair = _turn(angle), [j, k]
     U[pair] = turn @ U[pair]
     A[:, pair] = A[:, pair] @ turn.T
     S[pair] = turn @ S[pair]
