@@ -146,7 +146,7 @@ def test_half_of_a_symmetric_matrix_takes_few_bytes(tmp_path):
 @pytest.mark.parametrize("array", [X[None], X[0], X + 1j, X[:0], np.array(["a"])])
 def test_arrays_that_are_no_table_are_refused(array, tmp_path):
     np.save(tmp_path / "t.npy", array)
-    with pytest.raises(TableError, match="a table of numbers is needed, real ones"):
+    with pytest.raises(TableError, match="a table of real numbers is needed"):
         read_table(tmp_path / "t.npy")
 
 
