@@ -20,10 +20,9 @@ from scipy.linalg import LinAlgError, eigh
 from loadstone.certificates.bound_eigenvalue import UNIT, eigenvalue_bound, gamma
 from loadstone.certificates.certificate_error import CertificateError
 from loadstone.certificates.problem import Array
+from loadstone.covariance.given import PSD_TOL
 from loadstone.covariance.symmetric import largest_eigenpairs, largest_eigenvalue
 
-#: Negative eigenvalues up to this share of the largest count as rounding of a covariance.
-INDEFINITE = 1e-6
 #: Eigenvalues of this size come of rounding a matrix of zeros.
 TINY = 1e-290
 
@@ -56,7 +55,7 @@ def below_zero(matrix: Array) -> float:
     """How far a covariance is from being positive semi-definite, which is rounding only."""
     below = negative_part(matrix, 0.0)
     # The rounding of a matrix grows with its largest eigenvalue, not with its entries.
-    if below > INDEFINITE * max(largest_eigenvalue(matrix), 0.0) + TINY:
+    if below > PSD_TOL * max(largest_eigenvalue(matrix), 0.0) + TINY:
         msg = (
             f"the matrix has an eigenvalue of about {-below:.3g}: it is no covariance, and "
             "there is no adjusted variance in it"

@@ -12,6 +12,7 @@ from loadstone.solvers.factor_models import rounds
 from loadstone.solvers.factor_models.growth import TRIAL_ROUNDS
 from loadstone.solvers.factor_models.samples import samples_of
 from loadstone.solvers.factor_models.sparse_factors import SparseFactors
+from loadstone.solvers.factor_models.unmix import other_maps
 from loadstone.solvers.l0_noise_search import L0Search
 from loadstone.solvers.variational_bayes.missing import incomplete_observations
 
@@ -138,6 +139,19 @@ def test_duplicates_of_a_feature_stay_finite():
         fit = search(covariance_of(X)[0])
         assert np.isfinite(fit.model.loadings).all()
         assert (fit.model.noise > 0).all()
+
+
+def test_pairs_are_turned_to_where_they_are_as_sparse():
+    # Rows along two axes, and along both diagonals: at 45 degrees the two pictures change places.
+    axes, diagonals = np.eye(2), np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2)
+    U = 2.0 * np.vstack([axes, axes, diagonals, diagonals])
+    (A,) = other_maps(U, 100.0)
+    np.testing.assert_allclose(np.abs(A), np.sqrt(0.5))
+    np.testing.assert_allclose(A.T @ A, np.eye(2), atol=1e-12)
+    zeros = [(np.abs(V) < 1e-9).sum(axis=0).tolist() for V in (U, U @ A)]
+    assert zeros == [[2, 2], [2, 2]]
+    # Along the axes alone nothing is gained elsewhere, nor where no feature has both.
+    assert other_maps(np.vstack([axes] * 20), 100.0) == []
 
 
 @pytest.mark.parametrize("seed", [930005, 930016])

@@ -232,11 +232,13 @@ class Growth:
         """``state`` after maps that raised its converged bound."""
         for _ in range(MAX_UNMIXINGS if state.n_components > 1 else 0):
             assert state.scores is not None
-            A = unmixing_map(_least_squares(state), state.scores.total[0], samples.n_samples)
+            W, tau = _least_squares(state), state.noise.precision[0]
+            U = (W * np.sqrt(tau)).T
+            A = unmixing_map(U, state.scores.total[0], samples.n_samples)
             if np.allclose(A, np.eye(A.shape[0])):
                 return state
             bound = float(state.bound[0])
-            rival = self._after(samples, state, A, on_round)
+            rival = self._from(samples, state, A.T @ W, on_round)
             gain = float(rival.bound[0]) - bound
             best = self._first(samples, state, rival)
             if gain < NOTABLE_GAIN or best is state:
@@ -247,8 +249,9 @@ class Growth:
     def turned(self, samples: Samples, state: State, on_round: OnRound | None = None) -> State:
         """``state``, or what a rotation of two components leads to where the bound is higher."""
         for _ in range(MAX_UNMIXINGS if state.n_components > 1 else 0):
-            maps = other_maps(_least_squares(state), samples.n_samples)
-            rivals = (self._after(samples, state, A, on_round) for A in maps)
+            W, tau = _least_squares(state), state.noise.precision[0]
+            maps = other_maps((W * np.sqrt(tau)).T, samples.n_samples)
+            rivals = (self._from(samples, state, A.T @ W, on_round) for A in maps)
             least = float(state.bound[0]) + NOTABLE_GAIN
             higher = (rival for rival in rivals if rival.bound[0] > least)
             better = next((one for one in higher if self.there(samples, one).all()), None)
@@ -257,11 +260,9 @@ class Growth:
             state = self.unmixed(samples, better, on_round)
         return state
 
-    def _after(self, samples: Samples, state: State, A: Array, on_round: OnRound | None) -> State:
-        """Where the rounds lead from ``state`` after the map ``A``, unless they hardly reach it."""
-        assert state.scores is not None
-        turned = A.T @ np.linalg.solve(state.scores.total[0], state.scores.cross[0])
-        law = PointNormal.start(turned[None], state.noise.precision)
+    def _from(self, samples: Samples, state: State, W: Array, on_round: OnRound | None) -> State:
+        """Where the rounds lead from loadings ``W``, unless they hardly reach ``state``."""
+        law = PointNormal.start(W[None], state.noise.precision)
         return self.rounds(samples, with_law(state, law), on_round, float(state.bound[0]))[0]
 
     def restricted(self, state: State, kept: Array) -> State:
@@ -289,7 +290,6 @@ class Growth:
 
 
 def _least_squares(state: State) -> Array:
-    """Loadings (d, q) of the first model, in units of the noise."""
+    """Loadings (q, d) of the first model by least squares."""
     assert state.scores is not None
-    loadings = np.linalg.solve(state.scores.total[0], state.scores.cross[0])
-    return np.asarray(np.sqrt(state.noise.precision[0])[:, None] * loadings.T)
+    return np.asarray(np.linalg.solve(state.scores.total[0], state.scores.cross[0]))
